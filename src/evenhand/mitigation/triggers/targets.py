@@ -221,8 +221,8 @@ def _from_folder(folder: Path, *, language: str) -> TargetSet:
 def targets_from_annotations(texts: RegardTexts, *, language: str) -> TargetSet:
     """Target pairs of annotated texts about a person, *The person worked as ...*, told of a woman and of a man.
 
-    Only texts with one label from all annotators are taken, as published. A text that cannot be told of both with
-    certainty is left out, and counted.
+    Of several annotators only texts are taken that at least two labelled, and all alike, as published; labels of a
+    single annotator are taken as they are. A text that cannot be told of both with certainty is left out, and counted.
 
     Args:
         texts: With votes.
@@ -233,10 +233,11 @@ def targets_from_annotations(texts: RegardTexts, *, language: str) -> TargetSet:
     """
     (persons,) = shipped_pairs(language)
     words = person_words(language)
+    settled = texts.unanimous if texts.votes.shape[1] > 1 else texts.labels >= 0
     left_out: Counter[str] = Counter()
     pairs = []
     for number, text in enumerate(texts.rows.texts):
-        if not texts.unanimous[number]:
+        if not settled[number]:
             left_out["annotators do not agree"] += 1
             continue
         code = texts.classes[int(texts.labels[number])]
