@@ -99,19 +99,27 @@ def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STOR
         raise error(f"{path} cannot be read: {problem.strerror or problem}.") from None
 
 
-def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
-    """Text from UTF-8 bytes, with or without a byte order mark."""
+def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError], has_option: bool = False) -> str:
+    """Text from UTF-8 bytes, with or without a byte order mark.
+
+    Args:
+        content: The bytes.
+        path: Where they come from, for messages.
+        error: Raised if they are something else.
+        has_option: Whether the reader can name another encoding with ``--encoding``.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
-            f"{what_it_is_instead(content, fault=problem.start)}"
+            f"{what_it_is_instead(content, fault=problem.start, has_option=has_option)}"
         ) from None
     if unmarked_utf16(content):
         zero = content.index(b"\0")
         raise error(
-            f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
+            f"{path} is not UTF-8 text (byte {zero} is zero). "
+            f"{what_it_is_instead(content, fault=zero, has_option=has_option)}"
         )
     return text
 
@@ -119,7 +127,7 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> st
 def decode_text(content: bytes, path: Path, *, error: type[EvenhandError], encoding: str | None) -> str:
     """Text from bytes in the encoding that is named, or in UTF-8 where none is."""
     if encoding is None:
-        return decode_utf8(content, path, error=error)
+        return decode_utf8(content, path, error=error, has_option=True)
     try:
         return decoded_as(content, encoding)
     except ValueError as problem:

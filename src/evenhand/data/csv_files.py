@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.files import decode_text, read_bounded, sha256_of_text
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.items import repeated
 
 TAB = "\t"
@@ -49,9 +49,7 @@ class CsvTable:
     empty_rows: int = 0
 
 
-def read_table(
-    path: Path, *, needed: Sequence[str], list_of: str | None = None, encoding: str | None = None
-) -> CsvTable:
+def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
     """Read a table with a header: CSV with commas or semicolons, or with tabs.
 
     The separator is the one that gives the columns that are needed; where none does, a file whose name ends in ``.tsv``
@@ -64,10 +62,24 @@ def read_table(
         path: The file.
         needed: Columns that the header must have; it may have others.
         list_of: The column that a file is taken to be which has only one column and no header.
-        encoding: Of the file, if not UTF-8.
     """
     content = read_bounded(path, error=DatasetError)
-    text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    text = decode_utf8(content, path, error=DatasetError)
+    return table_from(text, path, needed=needed, list_of=list_of, sha256=sha256_of(content))
+
+
+def table_from(
+    text: str, path: Path, *, needed: Sequence[str], sha256: str, list_of: str | None = None
+) -> CsvTable:
+    """The table in a text, as ``read_table`` reads it from a file.
+
+    Args:
+        text: The content of the file.
+        path: Where it comes from.
+        needed: Columns that the header must have; it may have others.
+        sha256: Of the content.
+        list_of: The column that a file is taken to be which has only one column and no header.
+    """
     separator = _separator(text, path, needed=needed)
     lines = _parsed(text, path, separator=separator)
     if not lines:
@@ -85,7 +97,7 @@ def read_table(
     return CsvTable(
         columns=columns,
         rows=rows,
-        sha256=sha256_of_text(content, text, encoding=encoding),
+        sha256=sha256,
         empty_rows=last - first + 1 - len(lines),
     )
 
@@ -165,7 +177,7 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
     missing = [column for column in needed if column not in columns]
     if missing:
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} "
+            f"{path} has the columns {', '.join(columns)}; {', '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing. "
             f"The first row names the columns: {separator.join(needed)}."
         )

@@ -26,7 +26,7 @@ from evenhand.core.files import (
     sha256_of,
     sha256_of_text,
 )
-from evenhand.data.csv_files import header_columns, read_table
+from evenhand.data.csv_files import header_columns, table_from
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,9 +128,10 @@ def _stored(path: Path, *, needed: Sequence[str], encoding: str | None) -> Recor
         frame = _parquet(content, path, rows=MOST_ROWS + 1)
         return _frame_table([(path, frame)], sha256=sha256_of(content), class_names=_hub_names(content))
     text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    digest = sha256_of_text(content, text, encoding=encoding)
     if text.lstrip()[:1] in ("{", "["):
-        return _json_table(text, path, sha256=sha256_of_text(content, text, encoding=encoding))
-    table = read_table(path, needed=needed, encoding=encoding)
+        return _json_table(text, path, sha256=digest)
+    table = table_from(text, path, needed=needed, sha256=digest)
     records = tuple(Record(row.place, row.cells) for row in table.rows)
     return RecordTable(table.columns, records, table.sha256)
 
