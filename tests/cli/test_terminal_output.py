@@ -191,3 +191,21 @@ def test_a_bar_says_when_only_what_has_no_count_is_left(monkeypatch: pytest.Monk
         report(2, 2)
 
     assert "scores, finishing" in screen.getvalue()
+
+
+def test_what_takes_long_is_told_in_lines_where_nobody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("evenhand.cli.output.time.monotonic", lambda: now)
+    with progress_bar("choosing settings", "settings") as progress:
+        for done in range(101):
+            now = 10.0 * done
+            progress(done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "choosing settings: 10 of 100 settings"
+    assert len(lines) == 10
+    with progress_bar("choosing settings", "settings") as progress:
+        for done in range(101):
+            progress(done, 100)
+    assert capsys.readouterr().err == "", "what is done soon needs no lines"

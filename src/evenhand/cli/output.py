@@ -9,6 +9,7 @@ import codecs
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 USER_ERROR = 2
 """Something that the user can mend: a missing file, a wrong option."""
 
+SECONDS_BETWEEN_LINES = 30.0
+"""Between lines about progress, where standard error is no terminal."""
 CHECK_FAILED = 3
 """A measure or an embedded model is not what it should be."""
 
@@ -301,11 +304,27 @@ def exit_when_interrupted() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+def _progress_lines(description: str, unit: str) -> Callable[[int, int], None]:
+    """A line at every tenth, where nobody watches and what is said goes to a file; none for what is done soon."""
+    told_at = time.monotonic()
+    told = 0
+
+    def report(done: int, total: int) -> None:
+        nonlocal told_at, told
+        tenths = 10 * done // total if total else 0
+        if tenths <= told or time.monotonic() - told_at < SECONDS_BETWEEN_LINES:
+            return
+        told_at, told = time.monotonic(), tenths
+        say(f"{description}: {done:,} of {total:,} {unit}")
+
+    return report
+
+
 @contextmanager
 def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
     """A bar with what is done, how fast, and the time left."""
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield _progress_lines(description, unit)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
