@@ -77,7 +77,7 @@ def test_votes_go_out_and_into_another_project(
     [
         ("text\n\n", "no rows"),
         ("words\nThe person slept.\n", "text"),
-        ("text,gold\nThe person slept.,7\n", "is no label of the scheme"),
+        ("text,gold\nThe person slept.,7\n", "is not a label of the scheme"),
         ("id,text\na,One.\na,Two.\n", "1 id occurs more than once: a"),
         ("text\n" + "x" * 100_000 + "\n", "at most 10,000"),
     ],

@@ -53,7 +53,7 @@ def test_a_cell_means_the_label_that_it_spells() -> None:
     ]
     assert REGARD.means_unsure("x")
     with pytest.raises(
-        UnknownLabelError, match=r"'2' is no label of the scheme regard\. Its labels are -1, 0, 1"
+        UnknownLabelError, match=r"'2' is not a label of the scheme regard\. Its labels are -1, 0, 1"
     ):
         REGARD.read_code("2")
 
@@ -80,7 +80,7 @@ def test_a_scheme_of_ones_own(tmp_path: Path) -> None:
         (["name: own", "labels: [{code: a}]"], "at least two labels"),
         (["name: own", "labels: [{code: a}, {code: A}]"], "'a' stands for a and for A"),
         (["name: own", "lables: []", "labels: [{code: a}, {code: b}]"], "lables"),
-        (["- a"], "is no label scheme. It needs a name"),
+        (["- a"], "is not a label scheme. It needs a name"),
         (["name: ["], "not valid YAML"),
     ],
 )
@@ -210,11 +210,11 @@ def test_a_column_per_label_is_read_by_its_ticks(tmp_path: Path) -> None:
         (
             ["text,label", "A.,1"],
             ["text,label", "A.,2"],
-            r"b.csv, row 2: '2' is no label of the scheme regard",
+            r"b.csv, row 2: '2' is not a label of the scheme regard",
         ),
         (["text,label", "A.,1"], ["text,label", ",1"], "an answer without a text"),
         (["text,rating", "A.,1"], ["text,label", "A.,0"], "label is missing. Name the column with --label"),
-        (["text,label,seconds", "A.,1,soon"], ["text,label", "A.,0"], "'soon' is no number of seconds"),
+        (["text,label,seconds", "A.,1,soon"], ["text,label", "A.,0"], "'soon' is not a number of seconds"),
     ],
 )
 def test_aligned_files_that_do_not_fit_are_refused(

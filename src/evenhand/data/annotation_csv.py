@@ -255,7 +255,7 @@ def _seconds(row: CsvRow) -> float | None:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
         raise DatasetError(
-            f"{row.place}: {row[SECONDS]!r} is no number of seconds. Correct it or leave it empty."
+            f"{row.place}: {row[SECONDS]!r} is not a number of seconds. Correct it or leave it empty."
         )
     return seconds
 

@@ -265,7 +265,7 @@ def _statement(
         "",
         "## Caution",
         "",
-        "One group was asked to write sentences that make a person look bad. They are no opinions of their writers.",
+        "One group was asked to write sentences that make a person look bad. They are not the writers' opinions.",
     ]
     return "\n".join(lines) + "\n"
 
