@@ -236,11 +236,9 @@ def collect_command(
     `evenhand annotate collect pilot --out annotations.csv`
     """
     require_extra("web", purpose="evenhand annotate collect")
-    from evenhand.web.annotation.projects import project_named
-    from evenhand.web.annotation.results import annotation_table
+    from evenhand.web.annotation.results import collect_annotations
 
-    with open_database(db).read() as session:
-        table = annotation_table(session, project_named(session, name))
+    table = collect_annotations(open_database(db), name)
     files = write_new_annotations(table, out, layout=to, replace=replace)
     votes, texts = plural(len(table), "annotation"), plural(len(table.texts), "text")
     say(f"{votes} of {texts}: {', '.join(map(str, files))}")
