@@ -138,6 +138,10 @@ def train_regard_classifier(
         raise DatasetError(
             f"{texts.name} has {len(texts):,} labelled texts; at least {FEWEST_TEXTS} are needed."
         )
+    if chosen.labels is LabelKind.CONSENSUS and not texts.unanimous.any():
+        raise DatasetError(
+            f"No text of {texts.name} has a label that two annotators or more agree on. Train with --labels mode."
+        )
     for warning in texts.warnings:
         monitor.warn(warning)
     split = _split(texts, chosen)
