@@ -215,21 +215,6 @@ def test_everybody_can_use_every_page_of_an_annotator(visit: Visit, server: Loca
     assert_accessible_and_fitting(page)
 
 
-def test_keys_that_are_turned_off_do_nothing(visit: Visit, server: LocalServer) -> None:
-    page = visit.page
-    page.goto(server.address + six_categories(server))
-    page.locator("main form button").first.click()
-    page.get_by_role("button", name="Einzelne Tasten ausschalten").click()
-    page.get_by_role("button", name="Einzelne Tasten einschalten").wait_for()
-    before = server.count(AssignmentRow)
-    for key in ("1", "u", "z", "?"):
-        page.keyboard.press(key)
-    assert not page.locator("dialog").is_visible()
-    page.locator(".label-button").nth(1).click()
-    page.get_by_text("Bisher").wait_for()
-    assert server.count(AssignmentRow) == before + 1
-
-
 @WIDTHS_AND_SCHEMES
 def test_everybody_can_use_the_pages(visit: Visit, server: LocalServer, signed_in: Any) -> None:
     """Each language once as well: German words are longer, and narrow pages are where length matters."""
