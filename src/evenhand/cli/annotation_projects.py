@@ -105,12 +105,12 @@ def new_command(
     from evenhand.data.annotation_files import AnnotationColumns, read_annotations
     from evenhand.data.label_schemes import load_scheme
     from evenhand.web.annotation.importing import add_votes, texts_of
+    from evenhand.web.annotation.project_texts import read_project_texts
     from evenhand.web.annotation.projects import (
         Phase,
         ProjectOptions,
         ProjectRole,
         add_project,
-        read_project_texts,
     )
     from evenhand.web.database import Database
 

@@ -9,8 +9,11 @@ import numpy as np
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.plurals import plural
-from evenhand.regard.texts import RegardTexts, text_key
+from evenhand.regard.texts import LabelKind, RegardTexts, text_key
 from evenhand.stats.classification import Integers
+
+FEWEST_TEXTS = 30
+"""With fewer texts, figures mean next to nothing."""
 
 
 class SharedAuthors(StrEnum):
@@ -123,6 +126,18 @@ def _without_repeats(texts: RegardTexts, train: Integers, held_out: Integers) ->
     return np.array(
         [place for place in train if text_key(texts.rows.texts[place]) not in keys], dtype=np.int64
     )
+
+
+def refuse_too_few(texts: RegardTexts, kind: LabelKind) -> None:
+    """Refuse texts of which too few have a label of the kind that is learnt."""
+    if len(texts) < FEWEST_TEXTS:
+        raise DatasetError(
+            f"{texts.name} has {len(texts):,} labelled texts; at least {FEWEST_TEXTS} are needed."
+        )
+    if kind is LabelKind.CONSENSUS and not texts.unanimous.any():
+        raise DatasetError(
+            f"No text of {texts.name} has a label that two annotators or more agree on. Train with --labels mode."
+        )
 
 
 def refuse_one_class(texts: RegardTexts) -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.web.annotation.importing import import_votes
+    from evenhand.web.annotation.project_texts import read_project_texts
     from evenhand.web.annotation.projects import (
         ProjectOptions,
         add_person,
         create_project,
         project_named,
-        read_project_texts,
     )
     from evenhand.web.annotation.results import collect_annotations
     from evenhand.web.app import ServerOptions, create_app
@@ -43,7 +43,7 @@ _HOME = {
     "import_votes": "evenhand.web.annotation.importing",
     "load_survey": "evenhand.web.survey.definition",
     "project_named": "evenhand.web.annotation.projects",
-    "read_project_texts": "evenhand.web.annotation.projects",
+    "read_project_texts": "evenhand.web.annotation.project_texts",
     "restore": "evenhand.web.backup",
     "write_survey": "evenhand.web.survey.export",
 }

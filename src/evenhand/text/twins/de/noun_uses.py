@@ -53,7 +53,7 @@ def known_subject(text: str) -> int:
     return opening.start(1) if opening else -1
 
 
-class NounUses:
+class GermanNounUses:
     """Whom the nouns of a sentence that has a twin are about."""
 
     def __init__(self, text: str, *, subject_at: int) -> None:

@@ -20,7 +20,7 @@ from evenhand.text.person_texts import (
     moved,
     versions_of_told_text,
 )
-from evenhand.text.twins.de.noun_uses import NounUses, known_subject
+from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
 from evenhand.text.twins.de.swapper import GermanSwapper
 from evenhand.text.twins.de.words import word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
@@ -100,7 +100,7 @@ class GermanPersonTexts:
         )
 
     def _of_either(self, about_woman: str, twin: Twin, *, subject_at: int) -> PersonVersions | Rejected:
-        words = NounUses(about_woman, subject_at=subject_at).sort(twin.swaps)
+        words = GermanNounUses(about_woman, subject_at=subject_at).sort(twin.swaps)
         if isinstance(words, Rejected):
             return words
         if words.tell(Gender.MALE):
@@ -124,7 +124,7 @@ class GermanPersonTexts:
         twin = self._swapper.twin_about(about_man, subject_at=known_subject(about_man))
         if isinstance(twin, Rejected):
             return twin
-        words_of_man = NounUses(about_man, subject_at=at).sort(twin.swaps)
+        words_of_man = GermanNounUses(about_man, subject_at=at).sort(twin.swaps)
         if isinstance(words_of_man, Rejected):
             return words_of_man
         own = words_of_man.of_person(unclear=frozenset(Gender))
@@ -152,7 +152,7 @@ def _rejection_reason(about_woman: str, twin: Twin, *, subject_at: int) -> Rejec
         return Rejected("one of several, which tells a gender")
     if _has_unclear_pronoun(about_woman, twin):
         return Rejected("a pronoun that may be about the person")
-    return NounUses(about_woman, subject_at=subject_at).rejection_reason()
+    return GermanNounUses(about_woman, subject_at=subject_at).rejection_reason()
 
 
 def _has_unclear_pronoun(text: str, twin: Twin) -> bool:

@@ -33,7 +33,7 @@ _REACH_OF_MARRYING = 5
 """Words behind *married* among which somebody is the one whom the person married."""
 
 
-class NounUses:
+class EnglishNounUses:
     """Whom the nouns of a text are about."""
 
     def __init__(self, text: str, *, subject_at: int) -> None:

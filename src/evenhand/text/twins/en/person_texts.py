@@ -22,7 +22,7 @@ from evenhand.text.person_texts import (
 )
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
-from evenhand.text.twins.en.noun_uses import COPULAS, NounUses
+from evenhand.text.twins.en.noun_uses import COPULAS, EnglishNounUses
 from evenhand.text.twins.en.swapper import EnglishSwapper
 from evenhand.text.twins.en.tokens import Tokens, in_case_of
 from evenhand.text.twins.en.word_classes import WordClass, classes_of, may_describe
@@ -142,7 +142,7 @@ class EnglishPersonTexts:
             return twin
         if all(swap.span.start != subject_at for swap in twin.swaps):
             return Rejected("a person who may be somebody else")
-        return NounUses(text, subject_at=subject_at).sort(twin.swaps)
+        return EnglishNounUses(text, subject_at=subject_at).sort(twin.swaps)
 
 
 def _with(text: str, replacements: Mapping[Span, str]) -> str:
