@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import pytest
 
@@ -115,6 +117,10 @@ WITH_AND_WITHOUT: dict[str, list[tuple[Association, Association]]] = {
     "target-not-in-context": [
         (inter(target="pilot"), inter(target="BAKER")),
         (intra(target="bakery"), intra(target="bake")),
+    ],
+    "beyond-repair": [
+        (replace(intra(), beyond_repair="no such word"), intra()),
+        (replace(inter(), beyond_repair="culture-specific"), inter()),
     ],
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ DEFECTIVE = {
     "one-sided-negation": pair("n", more="The old man can not sing.", less="The young man can well sing."),
     "length-gap": pair("l", more="The old baker of our town forgot the keys.", less="The old baker went."),
     "different-sentences": pair("d", more="Old men forget keys.", less="We saw rain today."),
+    "beyond-repair": replace(pair("b", more="A cat sleeps.", less="A dog sleeps."), beyond_repair="a pun"),
 }
 
 

@@ -33,6 +33,7 @@ LARGE_LENGTH_GAP = 6
 NEAR_DUPLICATE_RATIO = 0.95
 
 TARGET_MISSING = "target-not-in-context"
+BEYOND_REPAIR = "beyond-repair"
 
 
 class DefectUnit(StrEnum):
@@ -255,5 +256,13 @@ DEFECT_CLASSES = (
         DefectUnit.ITEMS,
         False,
         _repeated_contexts,
+    ),
+    DefectClass(
+        BEYOND_REPAIR,
+        "people marked the item as beyond repair or culture-specific",
+        _BOTH,
+        DefectUnit.ITEMS,
+        True,
+        _items_where(lambda item: bool(item.beyond_repair)),
     ),
 )

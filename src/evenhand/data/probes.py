@@ -29,6 +29,7 @@ _SAYS = {
     ProbeProblem.REPEATED: "repeated",
     ProbeProblem.GENDERED_WORD: "with another gendered word",
     ProbeProblem.ARTICLE: "with a or an before a gap",
+    ProbeProblem.BEYOND_REPAIR: "marked as beyond repair",
 }
 PROBE_LANGUAGES = ("de", "en")
 """The languages whose probes are bundled."""
@@ -142,7 +143,8 @@ def load_probes(
     """
     listed = _listed_probes(language, structures=structures, occupations=occupations, terms=terms)
     kept, repeats = first_of_each(listed.structures)
-    return replace(listed, structures=kept, warnings=(*repeats, *_warnings(kept, listed.terms, language)))
+    warnings = (*listed.warnings, *repeats, *_warnings(kept, listed.terms, language))
+    return replace(listed, structures=kept, warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,8 @@ def load_listed_probes(structures: str | Path, occupations: str | Path, terms: s
             f"{structures} asks for first names, and the study's names are not bundled. Give them as a file with the "
             "columns male and female (--terms), or choose another experiment and leave their structures out."
         )
-    return replace(probes, warnings=_warnings(probes.structures, probes.terms, "en"))
+    warnings = (*probes.warnings, *_warnings(probes.structures, probes.terms, "en"))
+    return replace(probes, warnings=warnings)
 
 
 def _listed_probes(
@@ -209,7 +212,7 @@ def _listed_probes(
     occupations: str | Path | None,
     terms: str | Path | None,
 ) -> ProbeSet:
-    """All structures of the files, without a look for flaws."""
+    """All structures of the files but those that are marked as beyond repair, without a look for other flaws."""
     structures_file = read_structures(_chosen(structures, language, "structures"), language=language)
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     occupations_file = (
@@ -223,7 +226,11 @@ def _listed_probes(
         structures=structures_file.structures,
         occupations=occupations_file.occupations,
         terms=by_experiment,
-        warnings=(),
+        warnings=_grouped_by_experiment(
+            ProbeProblem.BEYOND_REPAIR,
+            [(structure, f"{structure.number}") for structure in structures_file.beyond_repair],
+            meaning="Marked structures are not asked.",
+        ),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
         settled=load_settled(language) if language in settled_languages() else None,
     )

@@ -3,6 +3,7 @@
 {"version": ..., "language": ...,                          # language: translations only
  "data": {"intrasentence": [{"id", "bias_type", "target", "context",
                              "target_original",            # translations only
+                             "beyond_repair",              # translations only: why nobody could mend it
                              "sentences": [{"id", "sentence", "gold_label",
                                             "word",        # some versions only
                                             "labels"}]}],  # annotators, not used
@@ -257,7 +258,13 @@ def _item(row: Any, *, task: Task, language: str, place: str) -> Association:
         task=task,
         context=_text(row, "context", place),
         candidates=(candidates[0], candidates[1], candidates[2]),
+        beyond_repair=_mark(row.get("beyond_repair")),
     )
+
+
+def _mark(reason: Any) -> str:
+    """Why an item is beyond repair; a mark without a reason counts too."""
+    return (reason if isinstance(reason, str) else "beyond repair") if reason else ""
 
 
 def _candidate(entry: Any, place: str) -> Candidate:
