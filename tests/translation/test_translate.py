@@ -17,8 +17,9 @@ from translation_servers import FakeService, amazon_answer, serving
 
 from evenhand.core.errors import TranslationError, UnknownNameError
 from evenhand.data import load_dataset, read_stereoset
+from evenhand.translation import open_translation, read_changes
 from evenhand.translation.translators import LanguagePair, open_translator
-from evenhand.workflows.translate import plan_translation, translate
+from evenhand.workflows.translate import plan_translation, source_of_folder, translate
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +83,79 @@ def test_a_finished_translation_is_not_made_again_and_another_is_not_overwritten
     assert (tmp_path / "out" / "record.json").read_bytes() == before
     assert other.returncode == 2
     assert "holds another result" in other.stderr
+
+
+def test_a_translation_knows_its_source_wherever_it_is_read_from(
+    source: Path,
+    tmp_path: Path,
+    run_evenhand_here: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    english = read_stereoset(source)
+    source.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    kept = source_of_folder(out)
+    checked = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)
+
+    assert (kept.items, kept.sha256, kept.name) == (english.items, english.sha256, english.name)
+    assert "concord" in {found["defect"] for found in checked["datasets"][0]["defects"]}
+
+
+def test_a_source_that_is_not_known_is_to_be_named(
+    source: Path, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").unlink()
+
+    checked = run_evenhand_here("data", "check", out)
+    named = run_evenhand_here("data", "check", out, "--source", source)
+
+    assert (
+        f"{out} was translated from a file that is not known here. Name it with --source." in checked.stderr
+    )
+    assert "--data" not in checked.stderr
+    assert "concord" in named.stdout
+    with pytest.raises(TranslationError, match="not known here"):
+        source_of_folder(out)
+
+
+def test_a_source_that_was_edited_is_refused(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").write_bytes((out / "source.json").read_bytes() + b" ")
+
+    with pytest.raises(TranslationError, match=r"source\.json was changed"):
+        source_of_folder(out)
+
+
+@pytest.mark.parametrize("person", ["Ann", None])
+def test_work_of_people_is_put_aside_and_not_deleted(
+    source: Path, tmp_path: Path, run_evenhand_here: Command, person: str | None
+) -> None:
+    out = tmp_path / "out"
+    path = table(tmp_path)
+    command = ["data", "translate", source, "--to", "fr", "--translator", f"file:{path}", "--out", out]
+    run_evenhand_here(*command)
+    with open_translation(out) as translation:
+        item = translation.changes.document.items["inter-2"]
+        translation.changes.set(item, "context", "Le boulanger ferme.", by=person or "blank.hyphen")
+        translation.save()
+    before = (out / "changes.csv").read_bytes()
+
+    fresh = run_evenhand_here(*command, "--fresh")
+
+    assert fresh.returncode == 0
+    assert len(read_changes(out / "changes.csv")) == 0
+    aside = tmp_path / "out.before-1"
+    assert aside.exists() == bool(person)
+    if person:
+        assert (aside / "changes.csv").read_bytes() == before
+        assert f"It was moved to {aside}" in fresh.stderr.replace("\n", " ")
 
 
 def test_a_blank_that_is_translated_is_asked_for_with_another_placeholder(

@@ -108,10 +108,11 @@ def review_command(
 def _opened(database: Database, folder: Path, source: str | None) -> str:
     from evenhand.translation import open_translation
     from evenhand.web.review.reviews import open_review
-    from evenhand.workflows.translate import source_of_record
+    from evenhand.workflows.translate import source_of_folder
 
+    original = source_of_folder(folder, source=source)
     with open_translation(folder) as translation:
-        return open_review(database, translation, source_of_record(translation.record, source=source))
+        return open_review(database, translation, original)
 
 
 def _opened_table(database: Database, folder: Path) -> str:

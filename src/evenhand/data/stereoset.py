@@ -17,6 +17,7 @@ as one list per field. Contexts with a BLANK are of the intra-sentence task:
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,35 @@ def read_stereoset_records(
         sha256=table.sha256,
         licence=licence,
     )
+
+
+def stereoset_bytes(benchmark: Benchmark) -> bytes:
+    """A benchmark as a file in StereoSet's layout, whatever layout it was read from."""
+    data: dict[str, list[dict[str, Any]]] = {task.value: [] for task in Task}
+    for item in benchmark:
+        sentences = [
+            {
+                "id": candidate.id,
+                "sentence": candidate.text,
+                "gold_label": candidate.label.value,
+                **({"word": candidate.word} if candidate.word else {}),
+            }
+            for candidate in item.candidates
+        ]
+        data[item.task.value].append(
+            {
+                "id": item.id,
+                "target": item.target,
+                "target_original": item.cluster,
+                "bias_type": item.bias_type,
+                "context": item.context,
+                **({"beyond_repair": item.beyond_repair} if item.beyond_repair else {}),
+                "sentences": sentences,
+            }
+        )
+    licence = {"licence": benchmark.licence} if benchmark.licence else {}
+    document = {"version": "1.1", "language": benchmark.language, **licence, "data": data}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _record_item(record: Record, table: RecordTable, *, language: str) -> Association:

@@ -23,10 +23,8 @@ from evenhand.translation.documents import (
     Document,
     ItemTexts,
 )
+from evenhand.translation.makers import REBUILD, UNDO
 from evenhand.translation.table_documents import RowTexts, TableDocument
-
-REBUILD = "rebuild"
-UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True)

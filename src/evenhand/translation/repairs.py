@@ -17,6 +17,7 @@ from evenhand.core.progress import Progress, no_progress
 from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.changes import Changes
 from evenhand.translation.documents import CONTEXT, TARGET, WORD, Document, ItemTexts
+from evenhand.translation.makers import CLOSEST, TERMS
 from evenhand.translation.people_tables import PersonRow
 from evenhand.translation.term_tables import RepairStage, TermRow, When
 
@@ -150,7 +151,7 @@ def _replace_terms(changes: Changes[Document], terms: Sequence[TermRow], stage: 
             texts = row.replacements(item)
             if texts and (row.when is not When.FITS or _fits(item, texts)):
                 for name, text in texts.items():
-                    changes.set(item, name, text, by="terms")
+                    changes.set(item, name, text, by=TERMS)
 
 
 def _fits(item: ItemTexts, texts: dict[str, str]) -> bool:
@@ -163,7 +164,7 @@ def _take_closest(changes: Changes[Document], items: Iterable[ItemTexts]) -> Non
         if item.lacks_target and not item.is_beyond_repair:
             word = closest_word(item.target, item.context)
             if word:
-                changes.set(item, TARGET, word, by="closest")
+                changes.set(item, TARGET, word, by=CLOSEST)
 
 
 def closest_word(target: str, context: str) -> str | None:

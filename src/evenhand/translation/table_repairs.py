@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from evenhand.core.progress import Progress, no_progress
 from evenhand.translation.changes import Changes
+from evenhand.translation.makers import TERMS
 from evenhand.translation.repairs import SO_FAR, UNTOUCHED, RepairOptions
 from evenhand.translation.table_documents import (
     EQUAL_TEXTS,
@@ -132,4 +133,4 @@ def _replace_terms(changes: Changes[TableDocument], options: RepairOptions) -> N
 
 def _set_unless_tags_change(changes: Changes[TableDocument], row: RowTexts, column: str, text: str) -> None:
     if keeps_tags(text, row[column], TAG):
-        changes.set(row, column, text, by="terms")
+        changes.set(row, column, text, by=TERMS)

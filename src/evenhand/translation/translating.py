@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Task
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.defects import fill_of
+from evenhand.data.stereoset import stereoset_bytes
 from evenhand.translation.answers import AnswerCache, answer_all
 from evenhand.translation.translators import Translator
 
@@ -55,8 +56,8 @@ class TranslationSource(Protocol):
         """The columns of a table that hold texts; none for a benchmark, whose layout says it."""
         ...
 
-    def original(self) -> bytes | None:
-        """What is kept beside the translation of a table; None for a benchmark, which has a name or a file."""
+    def original(self) -> bytes:
+        """What is kept beside the translation, so that it can be checked and reviewed anywhere."""
         ...
 
     def texts(self) -> list[str]:
@@ -88,8 +89,9 @@ class AssociationSource:
     suffix: str = ".json"
     translated: tuple[str, ...] = ()
 
-    def original(self) -> None:
-        """A benchmark is found again by its name or file."""
+    def original(self) -> bytes:
+        """The benchmark in StereoSet's layout."""
+        return stereoset_bytes(self.benchmark)
 
     @property
     def name(self) -> str:

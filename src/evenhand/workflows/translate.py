@@ -12,7 +12,7 @@ from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import load_dataset
+from evenhand.data.layouts import load_dataset, named_datasets
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
@@ -21,7 +21,9 @@ from evenhand.translation.folder import (
     TranslatorRecord,
     fingerprint_of_translation,
     is_translation_folder,
+    put_aside,
     read_record,
+    read_source,
     write_translation,
 )
 from evenhand.translation.table_files import TextTable
@@ -109,7 +111,7 @@ def translate(
     Args:
         plan: What is translated, and by whom.
         place: The folder.
-        replace: Let another translation that is there give way, with all its changes.
+        replace: Let another translation that is there give way. One that people worked on is put aside, not deleted.
         monitor: Told about the progress.
 
     Raises:
@@ -125,6 +127,7 @@ def translate(
             content = plan.source.translate(
                 plan.translator, plan.cache, language=plan.languages.target, monitor=monitor
             )
+            original = plan.source.original()
             record = TranslationRecord(
                 language=plan.languages.target,
                 suffix=plan.source.suffix,
@@ -135,12 +138,16 @@ def translate(
                     language=plan.languages.source,
                     sha256=plan.source.sha256,
                     licence=plan.source.licence,
+                    kept_sha256=sha256_of(original),
                 ),
                 translator=TranslatorRecord(name=plan.name, settings=settings),
                 fingerprint=fingerprint,
             )
+            moved = put_aside(place)
+            if moved:
+                monitor.warn(f"{place} had work of people in it. It was moved to {moved}.")
             with job.result_folder() as folder:
-                write_translation(folder, content, record, source=plan.source.original())
+                write_translation(folder, content, record, source=original)
     return read_record(place)
 
 
@@ -156,39 +163,50 @@ def _estimate(cost: TranslatorCost, texts: Sequence[str]) -> TranslationEstimate
     )
 
 
-def source_of_record(record: TranslationRecord, *, source: str | None = None) -> Benchmark:
+def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
     """The benchmark that a translation was made from.
 
     Args:
-        record: Of the translation.
-        source: Its name or file; what the record says if not given.
+        folder: Of the translation.
+        source: Its name or file; what the folder keeps if not given, or what its record names.
 
     Raises:
-        TranslationError: If the record does not say it, or it is another file than the one that was translated.
+        TranslationError: If it is not known, or another file than the one that was translated.
     """
+    record = read_record(folder)
     known = record.source
-    if source is None and known is None:
-        raise TranslationError(
-            "The translation's record does not say what was translated. Name the benchmark with --source."
-        )
-    benchmark: Benchmark = load_dataset(
-        source or (known.name if known else ""), language=known.language if known else None
-    )
+    if source is None:
+        kept = read_source(folder, record)
+        return kept or _named_source(folder, known)
+    benchmark: Benchmark = load_dataset(source, language=known.language if known else None)
     if known is not None and benchmark.sha256 != known.sha256:
         raise TranslationError(
-            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
+            f"{source} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
             f"{known.sha256[:16]}... is needed. Name the right one with --source."
         )
     return benchmark
 
 
+def _named_source(folder: Path, known: SourceRecord | None) -> Benchmark:
+    """What the record of a folder names that keeps no source: a file from elsewhere, or made by an earlier version."""
+    unknown = TranslationError(
+        f"{folder} was translated from a file that is not known here. Name it with --source."
+    )
+    if known is None or known.name not in named_datasets():
+        raise unknown
+    benchmark: Benchmark = load_dataset(known.name, language=known.language)
+    if benchmark.sha256 != known.sha256:
+        raise unknown
+    return benchmark
+
+
 def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = SILENT) -> Benchmark | None:
-    """What data were translated from: the benchmark that is named, or the one in the record of a translation's folder.
+    """What data were translated from: the benchmark that is named, or the one that a translation's folder knows.
 
     Args:
         data: A dataset's name, a file or a folder.
         source: The benchmark that was translated, if somebody named it.
-        monitor: Warned if the record names a source that cannot be read.
+        monitor: Warned if the source of a translation is not known here.
 
     Returns:
         None if nobody knows of a source.
@@ -201,11 +219,9 @@ def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = S
     if record is None or record.source is None or record.is_table:
         return None
     try:
-        return source_of_record(record)
+        return source_of_folder(folder)
     except EvenhandError as problem:
-        monitor.warn(
-            f"{data} is not checked against what it was translated from ({problem}) Name that with --source."
-        )
+        monitor.warn(f"The checks against the source are left out. {problem}")
         return None
 
 
