@@ -127,7 +127,9 @@ def test_serving_says_where_and_how(
     run_evenhand_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[tuple[str, int]] = []
-    monkeypatch.setattr("evenhand.web.app.run_server", lambda _app, host, port: served.append((host, port)))
+    monkeypatch.setattr(
+        "evenhand.web.app.run_server", lambda _app, host, port, **_: served.append((host, port))
+    )
     db = tmp_path / "server.db"
     first = run_evenhand_here("serve", "--db", db)
     assert re.search(r"once: http://127.0.0.1:8321/setup/[\w-]{32}", first.stderr)

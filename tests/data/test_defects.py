@@ -118,6 +118,7 @@ WITH_AND_WITHOUT: dict[str, list[tuple[Association, Association]]] = {
         (inter(target="pilot"), inter(target="BAKER")),
         (intra(target="bakery"), intra(target="bake")),
     ],
+    "target-guessed": [(replace(intra(), doubtful_target="oven"), intra())],
     "beyond-repair": [
         (replace(intra(), beyond_repair="no such word"), intra()),
         (replace(inter(), beyond_repair="culture-specific"), inter()),

@@ -192,7 +192,7 @@ def test_so_many_texts_of_each_category_and_group_are_drawn(run: Run) -> None:
 def test_the_command_makes_links_and_collects(
     place: Path, tmp_path: Path, run_evenhand_here: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "run_server", lambda app, host, port: None)  # noqa: ARG005
+    monkeypatch.setattr(server, "run_server", lambda app, host, port, opened: None)  # noqa: ARG005
     review = ("regard", "review", place, "--db", tmp_path / "own.db")
     made = run_evenhand_here(*review, "--reviewer", "Ann", "--adjudicator", "Cem")
     assert made.returncode == 0, made.stderr

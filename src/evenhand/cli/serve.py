@@ -103,7 +103,13 @@ def server_address(host: str, port: int, url: str | None) -> str:
 
 
 def serve_database(
-    database: Database, host: str, port: int, *, address: str, links: Mapping[str, str]
+    database: Database,
+    host: str,
+    port: int,
+    *,
+    address: str,
+    links: Mapping[str, str],
+    opened: str | None = None,
 ) -> None:
     """Serve the pages over a database until somebody stops it.
 
@@ -113,6 +119,7 @@ def serve_database(
         port: The port to listen on.
         address: Where people find the server.
         links: Paths of the server to print, by title.
+        opened: A path of the server to open in a browser once it listens.
     """
     from evenhand.web.accounts import new_setup_token
     from evenhand.web.app import ServerOptions, create_app, run_server
@@ -124,7 +131,7 @@ def serve_database(
     if token:
         say(f"Make the administrator, once: {address}/setup/{token}")
     say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
-    run_server(app, host, port)
+    run_server(app, host, port, opened=address + opened if opened else None)
 
 
 @serve_app.command("backup")

@@ -270,9 +270,10 @@ def publish_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Publish a translation: the file, a data statement, the licence and all changes.
+    """Publish a translation: the file, a data statement, the licence, all changes and the review.
 
-    Beside `fr.json` lie `fr.md`, the data statement, and `fr.changes.csv`, one row per change.
+    Beside `fr.json` lie `fr.md`, the data statement; `fr.changes.csv`, one row per change; and `fr.review.csv`, one row
+    per verdict, if a review was collected.
 
     **Example**
 
@@ -280,14 +281,15 @@ def publish_command(
     """
     from evenhand.translation import open_table, open_translation
     from evenhand.translation.publishing import publish
-    from evenhand.workflows.translate import is_table_folder
+    from evenhand.workflows.translate import is_table_folder, source_of_data
 
     if is_table_folder(folder):
         with open_table(folder) as table:
             written = publish(table, out, licence=licence)
     else:
+        source = source_of_data(folder, source=None, monitor=TerminalMonitor())
         with open_translation(folder) as translation:
-            written = publish(translation, out, licence=licence)
+            written = publish(translation, out, licence=licence, source=source)
     if json:
         print_json({"files": [str(path) for path in written]})
         return

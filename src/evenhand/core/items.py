@@ -71,6 +71,8 @@ class Association:
     candidates: tuple[Candidate, Candidate, Candidate]
     beyond_repair: str = ""
     """Why people say that the item cannot be mended or makes no sense in this culture; empty if nobody does."""
+    doubtful_target: str = ""
+    """The translated target before a rule guessed another one from the context; empty where that is beyond doubt."""
 
     def candidate(self, label: Label) -> Candidate:
         """The candidate with this label."""

@@ -4,6 +4,7 @@
  "data": {"intrasentence": [{"id", "bias_type", "target", "context",
                              "target_original",            # translations only
                              "beyond_repair",              # translations only: why nobody could mend it
+                             "doubtful_target",            # translations only: the target before it was guessed
                              "sentences": [{"id", "sentence", "gold_label",
                                             "word",        # some versions only
                                             "labels"}]}],  # annotators, not used
@@ -180,7 +181,11 @@ def stereoset_bytes(benchmark: Benchmark) -> bytes:
                 "target_original": item.cluster,
                 "bias_type": item.bias_type,
                 "context": item.context,
-                **({"beyond_repair": item.beyond_repair} if item.beyond_repair else {}),
+                **{
+                    name: mark
+                    for name in ("beyond_repair", "doubtful_target")
+                    if (mark := getattr(item, name))
+                },
                 "sentences": sentences,
             }
         )
@@ -289,6 +294,7 @@ def _item(row: Any, *, task: Task, language: str, place: str) -> Association:
         context=_text(row, "context", place),
         candidates=(candidates[0], candidates[1], candidates[2]),
         beyond_repair=_mark(row.get("beyond_repair")),
+        doubtful_target=str(row.get("doubtful_target") or ""),
     )
 
 

@@ -9,12 +9,13 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.reporting.numbers import clear_side, has_interval, show_p, signed, signed_interval
 from evenhand.reporting.plotting import ShownRun, bounds
 from evenhand.reporting.views import Column, main_figures
-from evenhand.reporting.words import in_brackets, is_shown, listed, plural, unsure
+from evenhand.reporting.words import in_brackets, is_shown, listed, unsure
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, compare
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm

@@ -151,11 +151,6 @@ def as_sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
-def plural(count: int, singular: str, several: str | None = None) -> str:
-    """A count with its noun."""
-    return f"{count:,} {singular if count == 1 else several or singular + 's'}"
-
-
 SIGNIFICANT = 0.05
 """The p-value, adjusted for all rows that are compared, below which a difference counts as shown."""
 

@@ -6,6 +6,7 @@
 ``LANGUAGE.json``   the file as it is now: the untouched one with all changes, byte for byte
 ``source.json``     what was translated
 ``review.csv``      what reviewers decided, one row per verdict, once that was collected
+``review.set-aside.csv``  what they decided about texts that changed afterwards
 
 A table ends as its source does, such as ``.csv``: ``source.csv``.
 """
@@ -32,6 +33,7 @@ from evenhand.translation.changes import Changes, DocumentKind, now, read_change
 from evenhand.translation.documents import (
     BEYOND_REPAIR,
     CONTEXT,
+    DOUBTFUL_TARGET,
     SENTENCE,
     WORD,
     Document,
@@ -46,6 +48,7 @@ UNTOUCHED = "untouched.json"
 SOURCE = "source"
 CHANGES = "changes.csv"
 REVIEW = "review.csv"
+SET_ASIDE = "review.set-aside.csv"
 
 
 class SourceRecord(FrozenModel):
@@ -256,7 +259,8 @@ class TranslationFolder(Generic[DocumentKind]):
         return len(self.changes.rows) - first
 
     def _keep_edits_of(self, item: ItemTexts | RowTexts, edited: ItemTexts | RowTexts, person: str) -> None:
-        for name in (*edited.fields(), BEYOND_REPAIR):
+        marks: list[str] = [BEYOND_REPAIR] + [DOUBTFUL_TARGET] * isinstance(edited, ItemTexts)
+        for name in (*edited.fields(), *marks):
             self.changes.set(item, name, edited[name], by=person)
 
     def _rebuild_unless_edited(self, item: ItemTexts, first: int) -> None:

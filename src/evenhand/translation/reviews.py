@@ -15,7 +15,15 @@ from functools import partial
 from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, CULTURE_SPECIFIC, Task, contains_term, own_item_id
 from evenhand.translation.changes import Changes, DocumentKind
-from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, TARGET, WORD, ItemTexts
+from evenhand.translation.documents import (
+    BEYOND_REPAIR,
+    CONTEXT,
+    DOUBTFUL_TARGET,
+    SENTENCE,
+    TARGET,
+    WORD,
+    ItemTexts,
+)
 from evenhand.translation.table_documents import RowTexts
 
 REVIEWERS_PER_ITEM = 2
@@ -147,10 +155,12 @@ def apply_verdicts(
         own = own_item_id(verdict.item, changes.document.language)
         if item.is_beyond_repair or own in changes.document.items or _has_texts(item, verdict):
             continue  # it was applied before
-        if verdict.outcome is not ReviewOutcome.ACCEPT and review_texts(item) != shown[verdict.item]:
+        if review_texts(item) != shown[verdict.item]:
+            if verdict.outcome is ReviewOutcome.ACCEPT:
+                continue  # what was accepted is no longer there
             raise TranslationError(
-                f"The item {verdict.item} has changed since the review began. Undo that change with: evenhand data "
-                f"repair FOLDER --undo {verdict.item}, or begin another review."
+                f"The item {verdict.item} has changed since the reviewers saw it. Show it to them again with: evenhand "
+                f"data review FOLDER, or undo the change with: evenhand data repair FOLDER --undo {verdict.item}."
             )
         changes.clock = partial(_time_of, verdict, clock)
         _apply(changes, item, verdict)
@@ -171,6 +181,8 @@ def _has_texts(item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> bool:
 
 def _apply(changes: Changes[DocumentKind], item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> None:
     by = verdict.person
+    if isinstance(item, ItemTexts):
+        changes.set(item, DOUBTFUL_TARGET, "", by=by)  # people have looked at it
     if verdict.outcome is ReviewOutcome.EDIT:
         words = {**review_texts(item), **verdict.texts}
         for name, text in verdict.texts.items():

@@ -206,7 +206,13 @@ def translate_tagged(
 
 def keeps_tags(translation: str, text: str, tags: re.Pattern[str]) -> bool:
     """Whether a translation has each tag as often as its text."""
-    return Counter(tags.findall(translation)) == Counter(tags.findall(text))
+    return not differing_tags(translation, text, tags)
+
+
+def differing_tags(translation: str, text: str, tags: re.Pattern[str]) -> list[str]:
+    """The tags that a translation does not have as often as its text."""
+    own, needed = Counter(tags.findall(translation)), Counter(tags.findall(text))
+    return [tag for tag in (needed | own) if own[tag] != needed[tag]]
 
 
 def _names(tags: Sequence[str], placeholder: str | None) -> dict[str, str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
+import socket
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +37,8 @@ SESSION_SECONDS = 60 * 24 * 3600
 COOKIE = "evenhand"
 KEPT_CONNECTION = 75
 """Seconds that a connection stays open for the next request."""
+LONGEST_START = 30
+"""Seconds that a server may take to listen before nobody waits for it to open a page."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a thread lets another one run; Python's own choice is ten times as long."""
 
@@ -94,16 +98,24 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     return app
 
 
-def run_server(app: FastAPI, host: str, port: int) -> None:
+def run_server(app: FastAPI, host: str, port: int, *, opened: str | None = None) -> None:
     """Serve until somebody stops it. Nothing is logged that has an address of a reader.
 
     A connection is kept for longer than people take for a text, so that it is not closed just when they answer.
+
+    Args:
+        app: What is served.
+        host: The address to listen on.
+        port: The port to listen on.
+        opened: An address to open in a browser once the server listens.
     """
     import uvicorn
 
     # SQLite lets go of the interpreter at every statement. Whoever is writing must get it back soon, or all who wait to
     # write wait for those who make pages.
     sys.setswitchinterval(SWITCH_INTERVAL)
+    if opened:
+        threading.Thread(target=open_when_served, args=(opened, host, port), daemon=True).start()
     uvicorn.run(
         app,
         host=host,
@@ -114,6 +126,19 @@ def run_server(app: FastAPI, host: str, port: int) -> None:
         timeout_keep_alive=KEPT_CONNECTION,
         timeout_graceful_shutdown=5,
     )
+
+
+def open_when_served(address: str, host: str, port: int) -> None:
+    """Open a page in a browser as soon as somebody listens there; never, if nobody does within half a minute."""
+    end = time.monotonic() + LONGEST_START
+    while time.monotonic() < end:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+            continue
+        webbrowser.open(address)
+        return
 
 
 @contextmanager
