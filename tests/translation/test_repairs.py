@@ -21,6 +21,7 @@ from evenhand.translation import (
     read_term_table,
     repair,
 )
+from evenhand.translation.changes import repaired_items
 from evenhand.translation.closest_words import closest_word, common_words, is_doubtful
 
 TERMS = (TermRow("Brötchenmacher", "Bäcker"),)
@@ -44,6 +45,38 @@ def test_counts_are_taken_before_the_first_stage_and_after_each(tmp_path: Path) 
     ]
     assert changes.document.items["intra-4"].is_beyond_repair
     assert b"problematic: nobody is meant" in changes.document.to_bytes()
+
+
+def test_texts_begin_as_their_sources_do_and_have_single_spaces(tmp_path: Path) -> None:
+    items = [
+        intra(1, target="sastre", context="BLANK El  sastre cose.", words=("Hoy", "Ayer", "Azul")),
+        inter(2, target="pan", context="huele a pan.", texts=("se cose.", "Cose  bien. ", "Siete.")),
+    ]
+    changes = changes_of(tmp_path, *items, language="es")
+    sources = {
+        "intra-1": intra(1, context="BLANK the tailor sews."),
+        "inter-2": inter(2, context="It smells.", texts=("It is sewn.", "It sews well.", "Seven.")),
+    }
+
+    repair(changes, RepairOptions(sources=sources))
+
+    first, second = changes.document
+    assert first.context == "BLANK el sastre cose."
+    assert first["sentence/intra-1-s"] == "Hoy el sastre cose."
+    assert second.context == "Huele a pan."
+    assert [second[f"sentence/inter-2-{label}"] for label in "sau"] == ["Se cose.", "Cose bien.", "Siete."]
+    assert {row.by for row in changes.rows} == {"text.spaces", "text.case", "rebuild"}
+    assert repaired_items(changes.rows) == frozenset(), "nothing was said anew"
+
+
+def test_without_a_source_only_blanks_are_cleaned(tmp_path: Path) -> None:
+    item = intra(1, target="sastre", context="El  sastre cose BLANK BLANK.", words=("hoy", "ayer", "azul"))
+    changes = changes_of(tmp_path, item, language="es")
+
+    repair(changes, RepairOptions())
+
+    assert changes.document.items["intra-1"].context == "El  sastre cose BLANK."
+    assert {row.by for row in changes.rows} == {"blank.double", "rebuild"}
 
 
 def test_a_second_repair_finds_nothing_left_to_change(tmp_path: Path) -> None:

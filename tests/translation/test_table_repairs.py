@@ -206,4 +206,4 @@ def test_the_check_lists_rows_with_problems(tmp_path: Path, run_evenhand_here: C
     shown = run_evenhand_here("data", "check", folder)
     assert told["datasets"][0]["defects"] == [{"defect": EQUAL_TEXTS, "count": 1, "ids": ["p1"]}]
     assert "equal-texts" in shown.stdout
-    assert "1 rows have a problem" in shown.stderr
+    assert "1 row has a problem" in shown.stderr

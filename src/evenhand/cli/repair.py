@@ -116,6 +116,7 @@ def repair_command(
     `evenhand data repair translations/de --undo closest`
     """
     from evenhand.translation import Changes, adopt_file, open_table, open_translation, read_document
+    from evenhand.translation.folder import read_source
     from evenhand.workflows.translate import is_table_folder
 
     wanted = _stages(stages, fixes)
@@ -147,7 +148,9 @@ def repair_command(
             counts = _repaired(folder.changes, _options(folder.changes.document, (), terms=None, fixes=None))
         else:
             options = _options(folder.changes.document, wanted, terms=terms, fixes=fixes)
-            counts = _repaired(folder.changes, options)
+            source = read_source(folder.path, folder.record)
+            sources = {item.id: item for item in source} if source else {}
+            counts = _repaired(folder.changes, replace(options, sources=sources))
         folder.save()
         _show(counts, folder.changes, first=first, place=folder.path, json=json)
 

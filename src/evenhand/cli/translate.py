@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import EXECUTION, OUTPUT, Fresh, Json
+from evenhand.cli.options import EXECUTION, OUTPUT, AllowPickleWeights, Fresh, Json
 from evenhand.cli.output import (
     TerminalMonitor,
     exit_when_interrupted,
@@ -18,6 +18,7 @@ from evenhand.cli.output import (
     print_table,
     say,
 )
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -61,6 +62,15 @@ def translate_command(
             show_default="sent_more, sent_less, structure, text, prompt, sentence",
         ),
     ] = None,
+    fill: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Translations that people made, with the columns source and target; they go before the translator's.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_pickle_weights: AllowPickleWeights = False,
     estimate: Annotated[
         bool,
         typer.Option(
@@ -85,7 +95,8 @@ def translate_command(
     """Translate a benchmark: contexts with their blanks, targets, and candidates; or a table of texts with their tags.
 
     Answers are kept: what was translated once is never asked or paid for again, and a run that was stopped goes on.
-    Afterwards, check and repair the translation.
+    Texts that the translator refuses stay as they are and are listed in untranslated.csv: fill in their translations,
+    and give the file with `--fill`. Afterwards, check and repair the translation.
 
     **Examples**
 
@@ -93,25 +104,40 @@ def translate_command(
 
     `evenhand data translate stereoset --to fr --translator amazon --estimate --out translations/fr`
 
-    `evenhand data translate starter --to de --translator marian:Helsinki-NLP/opus-mt-en-de --out translations/de`
+    `evenhand data translate starter --to fr --translator marian:Helsinki-NLP/opus-mt-en-fr --allow-pickle-weights -o fr`
 
     `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
     """
     from evenhand.data.layouts import LANGUAGE_TAG
+    from evenhand.translation.translators import TranslatorOptions
     from evenhand.workflows.translate import plan_translation, translate
 
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
-    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator, price=price)
+    monitor = TerminalMonitor()
+    plan = plan_translation(
+        _source(benchmark, language, columns),
+        to=to,
+        translator=translator,
+        price=price,
+        fill=fill,
+        options=TranslatorOptions(allow_pickle_weights=allow_pickle_weights),
+    )
     cost = plan.estimate()
     if json and estimate:
         print_json(_estimate_json(cost))
         return
-    if not is_agreed_to(cost, yes=yes, estimate=estimate):
+    is_agreed = is_agreed_to(cost, yes=yes, estimate=estimate)
+    if is_agreed:
+        plan = plan.prepared(monitor)
+        after = plan.estimate()
+        # Answers that were kept may belong to other settings than the service takes.
+        is_agreed = after.characters <= cost.characters or is_agreed_to(after, yes=yes)
+    if not is_agreed:
         say("Nothing was translated.")
         return
     with exit_when_interrupted():
-        record = translate(plan, out, replace=fresh, monitor=TerminalMonitor())
+        record = translate(plan, out, fresh=fresh, monitor=monitor)
     _show(record, out, json=json)
 
 
@@ -135,16 +161,24 @@ def _source(data: str, language: str | None, columns: str | None) -> Benchmark |
 
 
 def _described(cost: TranslationEstimate) -> str:
-    price = "unknown" if cost.price is None else f"{cost.price:,.2f} US dollars"
-    time = "unknown" if cost.seconds is None else f"about {_minutes(cost.seconds)}"
+    price = _dollars(cost.price)
+    time = "unknown" if cost.seconds is None else f"about {_duration(cost.seconds)}"
+    more = ""
+    if cost.more_characters:
+        more_price = f" ({_dollars(cost.more_price)})" if cost.price else ""
+        more = f" If blanks do not survive, at most {cost.more_characters:,} characters{more_price} more."
     return (
-        f"{cost.texts:,} texts with {cost.characters:,} characters to translate. Price: {price} ({cost.price_basis}). "
-        f"Time: {time}."
+        f"{plural(cost.texts, 'text')} with {plural(cost.characters, 'character')} to translate. Price: {price} "
+        f"({cost.price_basis}). Time: {time}.{more}"
     )
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+def _dollars(price: float | None) -> str:
+    return "unknown" if price is None else f"{price:,.2f} US dollars"
+
+
+def _duration(seconds: float) -> str:
+    return plural(round(seconds), "second") if seconds < 120 else plural(round(seconds / 60), "minute")
 
 
 def is_agreed_to(cost: TranslationEstimate, *, yes: bool, estimate: bool = False) -> bool:
@@ -182,6 +216,8 @@ def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
         "price_usd": cost.price,
         "seconds": cost.seconds,
         "price_basis": cost.price_basis,
+        "more_characters": cost.more_characters,
+        "more_price_usd": cost.more_price,
     }
 
 
@@ -251,7 +287,8 @@ def show_table_problems(folder: Path, *, json: bool) -> None:
         shown.add_row(name, f"{len(rows):,}", " ".join(rows[:3]))
     if found:
         print_table(shown)
-    say(f"{len(problems):,} rows have a problem that their source shows. Next: evenhand data repair {folder}")
+    says = plural(len(problems), "row has", "rows have")
+    say(f"{says} a problem that the source shows. Next: evenhand data repair {folder}")
 
 
 def publish_command(

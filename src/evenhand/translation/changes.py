@@ -28,6 +28,7 @@ from evenhand.translation.documents import (
 )
 from evenhand.translation.makers import CLOSEST, REBUILD, UNDO
 from evenhand.translation.table_documents import RowTexts, TableDocument
+from evenhand.translation.text_rules import TEXT_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ def replay(document: DocumentKind, rows: Iterable[Change]) -> Changes[DocumentKi
 
 
 def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
-    """The items that have another text now than before, beside cleaned blanks and what follows from other changes."""
+    """The items that have another text now than before, beside cleaned blanks, case and spaces, and what follows."""
     before: dict[tuple[str, str], str] = {}
     after: dict[tuple[str, str], str] = {}
     makers: dict[tuple[str, str], set[str]] = {}
@@ -208,7 +209,7 @@ def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
         for (item, name), was in before.items()
         if after[item, name] != was
         and name not in (BEYOND_REPAIR, DOUBTFUL_TARGET, OWN_ITEM)
-        and not makers[item, name] <= {*BLANK_RULES, REBUILD, UNDO}
+        and not makers[item, name] <= {*BLANK_RULES, *TEXT_RULES, REBUILD, UNDO}
     )
 
 

@@ -7,12 +7,15 @@
 ``source.json``     what was translated
 ``review.csv``      what reviewers decided, one row per verdict, once that was collected
 ``review.set-aside.csv``  what they decided about texts that changed afterwards
+``untranslated.csv``      texts that the translator refused, for people to fill in
 
 A table ends as its source does, such as ``.csv``: ``source.csv``.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,6 +52,7 @@ SOURCE = "source"
 CHANGES = "changes.csv"
 REVIEW = "review.csv"
 SET_ASIDE = "review.set-aside.csv"
+UNTRANSLATED = "untranslated.csv"
 
 
 class SourceRecord(FrozenModel):
@@ -159,6 +163,15 @@ def write_translation(
         write_bytes(folder / f"{SOURCE}{record.suffix}", source)
     write_changes(folder / CHANGES, ())
     write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
+
+
+def write_untranslated(folder: Path, refused: Mapping[str, str]) -> None:
+    """List texts that the translator refused, with an empty column for their translations, and its reasons."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("source", "target", "reason"))
+    writer.writerows((text, "", reason) for text, reason in refused.items())
+    write_text(folder / UNTRANSLATED, buffer.getvalue())
 
 
 def put_aside(folder: Path) -> Path | None:

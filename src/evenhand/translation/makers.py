@@ -8,7 +8,7 @@ REBUILD = "rebuild"
 UNDO = "undo"
 
 _RULES = frozenset({TERMS, CLOSEST, REBUILD, UNDO})
-_RULE_FAMILIES = ("blank.", "case.", "tag.")
+_RULE_FAMILIES = ("blank.", "tag.", "text.")
 
 
 def is_rule(maker: str) -> bool:

@@ -6,18 +6,27 @@ left, and every change that it makes is a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from evenhand.core.items import Task, contains_term
+from evenhand.core.items import Association, Task, contains_term
 from evenhand.core.progress import Progress, no_progress
 from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.changes import Changes
 from evenhand.translation.closest_words import closest_word, common_words, is_doubtful
-from evenhand.translation.documents import CONTEXT, DOUBTFUL_TARGET, TARGET, WORD, Document, ItemTexts
+from evenhand.translation.documents import (
+    CONTEXT,
+    DOUBTFUL_TARGET,
+    SENTENCE,
+    TARGET,
+    WORD,
+    Document,
+    ItemTexts,
+)
 from evenhand.translation.makers import CLOSEST, TERMS
 from evenhand.translation.people_tables import PersonRow
 from evenhand.translation.term_tables import RepairStage, TermRow, When
+from evenhand.translation.text_rules import TEXT_RULES
 
 UNTOUCHED = "untouched"
 SO_FAR = "so far"
@@ -31,11 +40,13 @@ class RepairOptions:
         stages: Which stages are applied; always in the order of ``RepairStage``.
         terms: The rows of the term table.
         people: The rows of people's tables.
+        sources: By id the items that were translated, for rules that compare with them; empty if they are not known.
     """
 
     stages: tuple[RepairStage, ...] = tuple(RepairStage)
     terms: tuple[TermRow, ...] = ()
     people: tuple[PersonRow, ...] = ()
+    sources: Mapping[str, Association] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,7 @@ def _count(name: str, document: Document) -> StageCount:
 
 def _apply_terms(changes: Changes[Document], options: RepairOptions) -> None:
     _clean_blanks(changes, changes.document)
+    _clean_texts(changes, options.sources)
     _replace_terms(changes, options.terms, RepairStage.TERMS)
 
 
@@ -131,6 +143,21 @@ def _clean_blanks(changes: Changes[Document], items: Iterable[ItemTexts]) -> Non
         if item.task is Task.INTRASENTENCE:
             for name, rule in BLANK_RULES.items():
                 changes.set(item, CONTEXT, rule(item.context, changes.document.language), by=name)
+
+
+def _clean_texts(changes: Changes[Document], sources: Mapping[str, Association]) -> None:
+    """Apply the rules for whole texts to contexts, and to sentences that are not made of context and word."""
+    for item in changes.document:
+        source = sources.get(item.id)
+        if source is None or item.is_beyond_repair:
+            continue
+        texts = {CONTEXT: source.context}
+        if item.task is Task.INTERSENTENCE:
+            texts |= {f"{SENTENCE}/{candidate.id}": candidate.text for candidate in source.candidates}
+        for name, original in texts.items():
+            for rule, clean in TEXT_RULES.items():
+                if name in item.fields():
+                    changes.set(item, name, clean(item[name], original, changes.document.language), by=rule)
 
 
 def _replace_terms(changes: Changes[Document], terms: Sequence[TermRow], stage: RepairStage) -> None:

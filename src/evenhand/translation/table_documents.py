@@ -16,7 +16,9 @@ from statistics import median
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8
-from evenhand.data.translation_defects import is_odd_length, shares_words
+from evenhand.data.text_case import in_case_of_source
+from evenhand.data.translation_defects import is_odd_length
+from evenhand.data.untranslated import shares_words
 from evenhand.translation.documents import BEYOND_REPAIR
 from evenhand.translation.table_files import TAG, TEXT_COLUMNS, table_bytes
 from evenhand.translation.translating import differing_tags, keeps_tags
@@ -170,11 +172,14 @@ def table_problems(document: TableDocument, source: TableDocument) -> dict[str, 
     }
     ratios = [len(text) / len(original) for own in pairs.values() for text, original in own if original]
     usual = median(ratios) if ratios else 1.0
-    found = {identity: _problems_of(own, usual) for identity, own in pairs.items()}
+    found = {
+        identity: _problems_of(own, usual=usual, language=document.language)
+        for identity, own in pairs.items()
+    }
     return {identity: names for identity, names in found.items() if names}
 
 
-def _problems_of(pairs: Sequence[tuple[str, str]], usual: float) -> dict[str, str]:
+def _problems_of(pairs: Sequence[tuple[str, str]], *, usual: float, language: str) -> dict[str, str]:
     texts, originals = zip(*pairs, strict=True) if pairs else ((), ())
     lost = [tag for text, original in pairs for tag in differing_tags(text, original, TAG)]
     checks = {
@@ -187,6 +192,9 @@ def _problems_of(pairs: Sequence[tuple[str, str]], usual: float) -> dict[str, st
         else "",
         "untranslated": "words of the source are still there"
         if any(shares_words(text, original) for text, original in pairs)
+        else "",
+        "text-case": "a text begins in another case than its source, or has a capital after a tag at its beginning"
+        if any(in_case_of_source(text, original, language) != text for text, original in pairs)
         else "",
     }
     return {name: says for name, says in checks.items() if says}

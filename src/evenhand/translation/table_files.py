@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.csv_files import read_table
 from evenhand.data.layouts import file_stem
 from evenhand.translation.answers import AnswerCache, answer_all
-from evenhand.translation.translating import keeps_tags, translate_tagged
+from evenhand.translation.translating import TranslatedFile, keeps_tags, translate_tagged, warn_of_empty
 from evenhand.translation.translators import Translator
 
 TEXT_COLUMNS = ("sent_more", "sent_less", "structure", "text", "prompt", "sentence")
@@ -59,9 +60,18 @@ class TextTable:
         places = [self.columns.index(column) for column in self.translated]
         return list(dict.fromkeys(row[place] for row in self.rows for place in places if row[place]))
 
+    @property
+    def tags(self) -> re.Pattern[str]:
+        """What may not change in a text."""
+        return TAG
+
+    def tagged_texts(self) -> list[str]:
+        """Those of them that have tags."""
+        return [text for text in self.texts() if TAG.search(text)]
+
     def translate(
         self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
-    ) -> bytes:
+    ) -> TranslatedFile:
         """The file in another language.
 
         Raises:
@@ -70,20 +80,21 @@ class TextTable:
         del language  # a table says it by its name
         texts = self.texts()
         with monitor.stage("Translating", "texts") as progress:
-            answer_all(translator, texts, cache, progress=progress)
-        answers = translate_tagged(texts, TAG, translator, cache, monitor=monitor)
+            refused = answer_all(translator, texts, cache, progress=progress)
+        answers = translate_tagged(texts, TAG, translator, cache, refused=refused, monitor=monitor)
         lost = [text for text in texts if not keeps_tags(answers[text], text, TAG)]
         if lost:
             monitor.warn(
-                f"Texts that lost a tag such as [MASK], or have one more: {len(lost):,}, the first is {lost[0]!r}. "
+                f"{plural(len(lost), 'text')} lost a tag such as [MASK] or gained one; the first is {lost[0]!r}. "
                 "evenhand data repair mends known leaks; the rest is for people."
             )
+        warn_of_empty(answers, refused, cache, monitor=monitor)
         places = {self.columns.index(column) for column in self.translated}
         rows = [
             [answers.get(cell, cell) if place in places else cell for place, cell in enumerate(row)]
             for row in self.rows
         ]
-        return table_bytes(self.columns, rows, suffix=self.suffix)
+        return TranslatedFile(table_bytes(self.columns, rows, suffix=self.suffix), refused)
 
     def original(self) -> bytes:
         """The table itself, as it is kept beside its translation."""
