@@ -104,7 +104,7 @@ def translate_command(
 
     `evenhand data translate stereoset --to fr --translator amazon --estimate --out translations/fr`
 
-    `evenhand data translate starter --to fr --translator marian:Helsinki-NLP/opus-mt-en-fr --allow-pickle-weights -o fr`
+    `evenhand data translate starter --to fr --translator marian:google-t5/t5-small --out translations/fr`
 
     `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
     """
