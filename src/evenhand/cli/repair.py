@@ -119,6 +119,8 @@ def repair_command(
     from evenhand.translation.folder import read_source
     from evenhand.workflows.translate import is_table_folder
 
+    if not translation.exists():
+        raise EvenhandError(f"There is no file or folder {translation}. Check the path.")
     wanted = _stages(stages, fixes)
     edits = HandEdits(keep_edits, discard_edits)
     if translation.is_dir() and out is not None:

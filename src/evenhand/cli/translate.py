@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.core.items import Benchmark
     from evenhand.translation.folder import TranslationRecord
     from evenhand.translation.table_files import TextTable
-    from evenhand.workflows.translate import TranslationEstimate
+    from evenhand.workflows.translate import TranslationEstimate, TranslationPlan
 
 
 Yes = Annotated[
@@ -40,7 +43,8 @@ def translate_command(
     benchmark: Annotated[
         str,
         typer.Argument(
-            help="A dataset's name, a file in StereoSet's layout, or a table of pairs, structures or prompts.",
+            help="A dataset's name, a file in StereoSet's layout, a table of pairs, structures or prompts, or the "
+            "package's own: probes, regard-prompts.",
             show_default=False,
         ),
     ],
@@ -107,6 +111,8 @@ def translate_command(
     `evenhand data translate starter --to fr --translator marian:google-t5/t5-small --out translations/fr`
 
     `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
+
+    `evenhand data translate probes --to es --out translations/probes-es`
     """
     from evenhand.data.layouts import LANGUAGE_TAG
     from evenhand.translation.translators import TranslatorOptions
@@ -115,30 +121,59 @@ def translate_command(
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
     monitor = TerminalMonitor()
+    sources = _sources(benchmark, language, columns)
     plan = plan_translation(
-        _source(benchmark, language, columns),
+        sources[0],
         to=to,
         translator=translator,
         price=price,
         fill=fill,
         options=TranslatorOptions(allow_pickle_weights=allow_pickle_weights),
     )
-    cost = plan.estimate()
+    cost = _total(plan, sources)
     if json and estimate:
         print_json(_estimate_json(cost))
         return
     is_agreed = is_agreed_to(cost, yes=yes, estimate=estimate)
     if is_agreed:
         plan = plan.prepared(monitor)
-        after = plan.estimate()
+        after = _total(plan, sources)
         # Answers that were kept may belong to other settings than the service takes.
         is_agreed = after.characters <= cost.characters or is_agreed_to(after, yes=yes)
     if not is_agreed:
         say("Nothing was translated.")
         return
     with exit_when_interrupted():
-        record = translate(plan, out, fresh=fresh, monitor=monitor)
-    _show(record, out, json=json)
+        records = {
+            source.name: translate(
+                plan.of(source), out / source.name if len(sources) > 1 else out, fresh=fresh, monitor=monitor
+            )
+            for source in sources
+        }
+    if len(records) > 1:
+        _show_set(benchmark, records, out, json=json)
+        return
+    _show(next(iter(records.values())), out, json=json)
+
+
+def _total(plan: TranslationPlan, sources: Sequence[Benchmark | TextTable]) -> TranslationEstimate:
+    return reduce(add, [plan.of(source).estimate() for source in sources])
+
+
+def _sources(data: str, language: str | None, columns: str | None) -> Sequence[Benchmark | TextTable]:
+    """What is translated: a benchmark, a table, or the tables of a set."""
+    from evenhand.core.errors import UnknownNameError
+    from evenhand.data import named_datasets
+    from evenhand.translation.table_sets import TABLE_SETS, table_set
+
+    if data in TABLE_SETS:
+        if columns:
+            raise EvenhandError(f"The columns of {data} are known. Leave --columns away.")
+        return table_set(data, language)
+    path = Path(data)
+    if data not in named_datasets() and not path.exists() and not path.suffix and path.name == data:
+        raise UnknownNameError("benchmark", data, (*named_datasets(), *TABLE_SETS))
+    return [_source(data, language, columns)]
 
 
 def _source(data: str, language: str | None, columns: str | None) -> Benchmark | TextTable:
@@ -250,6 +285,25 @@ def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
         ]
     )
     say(f"Next: evenhand data repair {out}")
+
+
+def _show_set(name: str, records: Mapping[str, TranslationRecord], out: Path, *, json: bool) -> None:
+    files = {table: out / table / f"{record.language}{record.suffix}" for table, record in records.items()}
+    language = next(iter(records.values())).language
+    if json:
+        print_json(
+            {
+                "folder": str(out),
+                "language": language,
+                "files": {table: str(path) for table, path in files.items()},
+            }
+        )
+        return
+    print_lines([f"{table}: {path}" for table, path in files.items()])
+    command = {"probes": "probe MODEL", "regard-prompts": "regard audit MODEL --classifier CLASSIFIER"}[name]
+    options = " ".join(f"--{table} {path}" for table, path in files.items())
+    say(f"Next: evenhand data repair {out / next(iter(records))}, and so on for each folder.")
+    say(f"Then: evenhand {command} --language {language} {options}")
 
 
 def _show_table(record: TranslationRecord, out: Path, *, json: bool) -> None:

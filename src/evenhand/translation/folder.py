@@ -359,6 +359,8 @@ def _opened(
                 f"{path} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
                 f"changes belong into {record.language}{record.suffix}."
             )
+        if not (folder / CHANGES).exists():
+            raise TranslationError(f"The folder {folder} has lost {CHANGES}. Put it back from a copy.")
         try:
             changes = replay(parse(content, path), read_changes(folder / CHANGES))
         except DatasetError as problem:

@@ -44,6 +44,7 @@ class TextTable:
         translated: Those that hold texts.
         rows: The cells of each row, in the order of the columns.
         licence: Of the content, if it is known.
+        kept: Texts that stay as they are, such as names.
     """
 
     name: str
@@ -54,11 +55,13 @@ class TextTable:
     translated: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     licence: str | None = None
+    kept: frozenset[str] = frozenset()
 
     def texts(self) -> list[str]:
         """What is translated, each text once."""
         places = [self.columns.index(column) for column in self.translated]
-        return list(dict.fromkeys(row[place] for row in self.rows for place in places if row[place]))
+        cells = dict.fromkeys(row[place] for row in self.rows for place in places if row[place])
+        return [cell for cell in cells if cell not in self.kept]
 
     @property
     def tags(self) -> re.Pattern[str]:
@@ -118,7 +121,7 @@ def is_text_table(path: Path) -> bool:
 
 
 def read_text_table(
-    path: Path, *, language: str, columns: Sequence[str] = (), licence: str | None = None
+    path: Path, *, language: str, columns: Sequence[str] = (), licence: str | None = None, name: str = ""
 ) -> TextTable:
     """Read a table whose texts are translated.
 
@@ -127,6 +130,7 @@ def read_text_table(
         language: Of its texts.
         columns: Those that hold texts; the ones that are known to if empty.
         licence: Of the content, if it is known.
+        name: What it is called; the file's name if empty.
 
     Raises:
         DatasetError: If the file cannot be read, or has no such column.
@@ -137,7 +141,7 @@ def read_text_table(
         lines = decode_utf8(content, path, error=DatasetError).splitlines()
         rows = tuple((line.strip(),) for line in lines if line.strip())
         return TextTable(
-            file_stem(path), language, suffix, sha256_of(content), ("text",), ("text",), rows, licence
+            name or file_stem(path), language, suffix, sha256_of(content), ("text",), ("text",), rows, licence
         )
     table = read_table(path, needed=tuple(column.lower() for column in columns))
     chosen = tuple(column.lower() for column in columns) or tuple(
@@ -149,7 +153,7 @@ def read_text_table(
             f"({', '.join(TEXT_COLUMNS)}). Name those that do with --columns."
         )
     return TextTable(
-        name=path.stem,
+        name=name or path.stem,
         language=language,
         suffix=suffix,
         sha256=table.sha256,

@@ -75,6 +75,22 @@ class TranslationEstimate:
         """Whether money is spent, or may be."""
         return bool(self.texts) and self.price != 0
 
+    def __add__(self, other: TranslationEstimate) -> TranslationEstimate:
+        """What two translations by the same translator take."""
+        return TranslationEstimate(
+            self.texts + other.texts,
+            self.characters + other.characters,
+            _sum(self.price, other.price),
+            _sum(self.seconds, other.seconds),
+            self.price_basis,
+            self.more_characters + other.more_characters,
+            _sum(self.more_price, other.more_price),
+        )
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
+
 
 @dataclass(frozen=True, slots=True)
 class TranslationPlan:
@@ -105,6 +121,10 @@ class TranslationPlan:
             more_characters=more,
             more_price=None if price is None else price * more / 1_000_000,
         )
+
+    def of(self, source: Benchmark | TextTable) -> TranslationPlan:
+        """The same for something else in the same language."""
+        return replace(self, source=_translatable(source))
 
     def _with_placeholders(self) -> list[str]:
         """What is asked for too if no tag survives in texts that have no answer yet, or one without its tags."""
@@ -175,9 +195,12 @@ def plan_translation(
     opened = open_translator(translator, languages, options or TranslatorOptions())
     given = read_translations(fill, languages) if fill else None
     cache = _cache(translator, opened, languages, given)
-    texts = AssociationSource(source) if isinstance(source, Benchmark) else source
     cost = opened.cost if price is None else opened.cost.at(price)
-    return TranslationPlan(texts, languages, translator, opened, cache, cost, given)
+    return TranslationPlan(_translatable(source), languages, translator, opened, cache, cost, given)
+
+
+def _translatable(source: Benchmark | TextTable) -> TranslationSource:
+    return AssociationSource(source) if isinstance(source, Benchmark) else source
 
 
 def translate(
