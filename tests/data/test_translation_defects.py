@@ -40,14 +40,14 @@ def test_candidates_that_became_one_are_found() -> None:
 
 
 def test_a_candidate_that_grammar_rules_out_is_found() -> None:
-    source = intra(1, context="She is a BLANK.", fills=("nurse", "doctor", "tree"))
-    words = ("enfermera", "médico", "árbol")
+    source = intra(1, context="She is a BLANK.", fills=("nurse", "doctor", "client"))
+    words = ("enfermera", "médico", "cliente")
     translated = intra(
-        1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"), words=words
+        1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "cliente"), words=words
     )
 
     assert ids(translated, source, "concord") == ()
-    clear = intra(1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"))
+    clear = intra(1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "cliente"))
     assert ids(clear, source, "concord") == ("intra-1-a",)
 
 

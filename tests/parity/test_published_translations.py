@@ -122,8 +122,8 @@ def test_a_copy_of_a_published_translation_has_a_name(
 @pytest.mark.parametrize(
     ("language", "counts"),
     [
-        ("es", {"concord": 66, "candidates-merged": 4, "untranslated": 17}),
-        ("fr", {"concord": 32, "candidates-merged": 2, "untranslated": 21}),
+        ("es", {"concord": 108, "candidates-merged": 4, "untranslated": 17, "untranslated-word": 46}),
+        ("fr", {"concord": 72, "candidates-merged": 2, "untranslated": 21, "untranslated-word": 126}),
         ("tr", {"candidates-merged": 12, "untranslated": 14}),
     ],
 )
