@@ -11,7 +11,7 @@ from running import Command
 
 from evenhand.core.items import Label, Task
 from evenhand.data import load_dataset, read_predictions, read_stereoset
-from evenhand.data.inspection import check_translation
+from evenhand.data.inspection import check, check_translation
 from evenhand.data.stereoset import STEREOSET
 from evenhand.stats.resampling import Resampling
 from evenhand.translation import (
@@ -103,6 +103,27 @@ def test_targets_that_are_missing_in_languages_that_were_never_repaired(
     document = read_document(shared_data / "stereoset" / f"{language}.json")
 
     assert tuple(document.missing_targets(task) for task in Task) == counts
+
+
+def test_the_documentation_counts_the_changes_of_the_german_repair(repaired: Changes[Document]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "translation.md").read_text(encoding="utf-8")
+    doubtful = sum(row.field == "doubtful_target" for row in repaired.rows)
+
+    assert f"{len(repaired.rows) - doubtful:,} changes; {doubtful} targets" in page
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
+def test_the_documentation_counts_the_items_that_are_left_out(shared_data: Path, language: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "translation.md").read_text(encoding="utf-8")
+    name = {"de": "German, repaired", "es": "Spanish", "fr": "French", "tr": "Turkish"}[language]
+    source, translation = (
+        read_stereoset(shared_data / "stereoset" / f"{tag}.json") for tag in ("en", language)
+    )
+
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| {name} | {len(translation):,} |"))
+
+    left_out = [len(check(translation, source=own).flagged_items()) for own in (None, source)]
+    assert [row.split("|")[place].strip() for place in (5, 8)] == [f"{count:,}" for count in left_out]
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
