@@ -195,7 +195,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         return socket.socket()
 
     monkeypatch.setattr("evenhand.web.app.listen_on", note)
-    monkeypatch.setattr("evenhand.web.app.run_server", lambda _app, _listening: None)
+    monkeypatch.setattr("evenhand.web.app.run_server", lambda *_, **_options: None)
     return places
 
 

@@ -9,16 +9,27 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import document, inter, intra, write_json
+from recording_monitor import RecordingMonitor
 from running import Command
-from translation_servers import FakeService, amazon_answer, serving
+from translation_servers import (
+    FakeService,
+    amazon_answer,
+    amazon_fault,
+    chat_message,
+    serving,
+    spell_backwards,
+)
 
 from evenhand.core.errors import TranslationError, UnknownNameError
 from evenhand.data import load_dataset, read_stereoset
+from evenhand.translation import open_translation, read_changes
 from evenhand.translation.translators import LanguagePair, open_translator
-from evenhand.workflows.translate import plan_translation, translate
+from evenhand.translation.translators.tables import TableTranslator
+from evenhand.workflows.translate import plan_translation, source_of_folder, translate
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +95,79 @@ def test_a_finished_translation_is_not_made_again_and_another_is_not_overwritten
     assert "holds another result" in other.stderr
 
 
+def test_a_translation_knows_its_source_wherever_it_is_read_from(
+    source: Path,
+    tmp_path: Path,
+    run_evenhand_here: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    english = read_stereoset(source)
+    source.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    kept = source_of_folder(out)
+    checked = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)
+
+    assert (kept.items, kept.sha256, kept.name) == (english.items, english.sha256, english.name)
+    assert "concord" in {found["defect"] for found in checked["datasets"][0]["defects"]}
+
+
+def test_a_source_that_is_not_known_is_to_be_named(
+    source: Path, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").unlink()
+
+    checked = run_evenhand_here("data", "check", out)
+    named = run_evenhand_here("data", "check", out, "--source", source)
+
+    assert (
+        f"{out} was translated from a file that is not known here. Name it with --source." in checked.stderr
+    )
+    assert "--data" not in checked.stderr
+    assert "concord" in named.stdout
+    with pytest.raises(TranslationError, match="not known here"):
+        source_of_folder(out)
+
+
+def test_a_source_that_was_edited_is_refused(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").write_bytes((out / "source.json").read_bytes() + b" ")
+
+    with pytest.raises(TranslationError, match=r"source\.json was changed"):
+        source_of_folder(out)
+
+
+@pytest.mark.parametrize("person", ["Ann", None])
+def test_work_of_people_is_put_aside_and_not_deleted(
+    source: Path, tmp_path: Path, run_evenhand_here: Command, person: str | None
+) -> None:
+    out = tmp_path / "out"
+    path = table(tmp_path)
+    command = ["data", "translate", source, "--to", "fr", "--translator", f"file:{path}", "--out", out]
+    run_evenhand_here(*command)
+    with open_translation(out) as translation:
+        item = translation.changes.document.items["inter-2"]
+        translation.changes.set(item, "context", "Le boulanger ferme.", by=person or "blank.hyphen")
+        translation.save()
+    before = (out / "changes.csv").read_bytes()
+
+    fresh = run_evenhand_here(*command, "--fresh")
+
+    assert fresh.returncode == 0
+    assert len(read_changes(out / "changes.csv")) == 0
+    aside = tmp_path / "out.before-1"
+    assert aside.exists() == bool(person)
+    if person:
+        assert (aside / "changes.csv").read_bytes() == before
+        assert f"It was moved to {aside}" in fresh.stderr.replace("\n", " ")
+
+
 def test_a_blank_that_is_translated_is_asked_for_with_another_placeholder(
     source: Path, tmp_path: Path
 ) -> None:
@@ -113,7 +197,7 @@ def test_a_blank_that_never_survives_leaves_the_leak_to_be_seen(
     )
     run_evenhand_here("data", "repair", tmp_path / "out")
 
-    assert "Contexts without their blank, or with one more: 1." in ended.stderr
+    assert "1 context lost its blank or has more than one." in ended.stderr
     assert "Contexts without exactly one blank: 1." in ended.stdout
     item = load_dataset(tmp_path / "out").items[0]
     assert item.context == "Le boulanger aime le pain BLANK."
@@ -259,6 +343,116 @@ class TestPaidTranslators:
         assert len(service.asked("TranslateText")) == 4
 
 
+class TestChatModels:
+    """A model that refuses some texts does not end a translation, and people fill them in."""
+
+    @pytest.fixture(autouse=True)
+    def service(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+        def choosy(_: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+            texts = json.loads(request["messages"][1]["content"])
+            return chat_message(
+                {key: spell_backwards(text) for key, text in texts.items() if "paint" not in text}
+            )
+
+        with serving(FakeService(choosy)) as service:
+            monkeypatch.setenv("EVENHAND_API_BASE", service.address)
+            monkeypatch.setattr("sys.stdin", io.StringIO())
+            yield service
+
+    def test_refused_texts_are_listed_and_filled_in_by_people(
+        self, source: Path, tmp_path: Path, service: FakeService, run_evenhand_here: Command
+    ) -> None:
+        out = tmp_path / "out"
+        command = [
+            "data",
+            "translate",
+            source,
+            "--to",
+            "de",
+            "--translator",
+            "api:small",
+            "--yes",
+            "--out",
+            out,
+        ]
+
+        first = run_evenhand_here(*command)
+        listed = out / "untranslated.csv"
+        before = listed.read_text()
+        texts = [candidate.text for candidate in load_dataset(out).items[1].candidates]
+        filled = tmp_path / "filled.csv"
+        filled.write_text(
+            before.replace("It smells of paint.,,", "It smells of paint.,Es riecht nach Farbe.,")
+        )
+        asked = len(service.requests)
+        second = run_evenhand_here(*command, "--fill", filled, "--fresh")
+
+        assert first.returncode == second.returncode == 0
+        assert "1 text was refused and left as in the source." in " ".join(first.stderr.split())
+        assert before.splitlines()[0] == "source,target,reason"
+        assert texts == ["tI sllems fo .daerb", "It smells of paint.", "neveS si a .rebmun"]
+        assert load_dataset(out).items[1].candidates[1].text == "Es riecht nach Farbe."
+        assert not listed.exists()
+        assert len(service.requests) == asked, "nothing else was asked for again"
+
+    def test_the_estimate_says_what_placeholders_may_add(
+        self, source: Path, tmp_path: Path, run_evenhand_here: Command
+    ) -> None:
+        command = [
+            "data",
+            "translate",
+            source,
+            "--to",
+            "de",
+            "--translator",
+            "api:small",
+            "--out",
+            tmp_path / "out",
+        ]
+
+        told = run_evenhand_here(*command, "--estimate").stdout
+        figures = json.loads(run_evenhand_here(*command, "--estimate", "--json").stdout)
+
+        sent = sum(len(f"The baker likes {form} bread.") for form in ("Zxq", "QX7", "___"))
+        assert figures["more_characters"] == sent
+        assert f"If blanks do not survive, at most {sent} characters more." in " ".join(told.split())
+        assert "Price: unknown (the server charges by the token; give" in " ".join(told.split())
+        assert "2025" not in told, "a price that is not known has no date"
+
+
+def test_what_comes_back_empty_is_counted_contexts_too(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TableTranslator, "translate", lambda _, texts: ["" for _ in texts])
+    monitor = RecordingMonitor()
+    plan = plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}")
+
+    translate(plan, tmp_path / "out", monitor=monitor)
+
+    assert monitor.warnings == ["9 texts came back empty and stay as in the source."]
+    assert load_dataset(tmp_path / "out").items[0].context == "The baker likes BLANK bread."
+
+
+def test_a_terminology_that_is_refused_is_in_the_record(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("boto3")
+    with serving(FakeService(amazon_answer)) as service:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+        service.faults.append((400, amazon_fault("InvalidParameterValueException", "none here")))
+        monitor = RecordingMonitor()
+        plan = plan_translation(read_stereoset(source), to="de", translator="amazon")
+
+        record = translate(plan, tmp_path / "out", monitor=monitor)
+
+    assert record.translator is not None
+    assert record.translator.settings["terminology"] == "none (refused)"
+    assert any("refuses the terminology" in warning for warning in monitor.warnings)
+    assert not plan.cache.path.exists(), "answers made without it are not kept as made with it"
+
+
 class TestApertium:
     """A real translator, from first to last."""
 
@@ -295,6 +489,37 @@ class TestApertium:
             "pan",
             "El panadero lee.",
         ]
+
+    def test_other_dictionaries_have_answers_of_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        settings = open_translator("apertium", LanguagePair("en", "es")).settings
+        real = Path.read_bytes
+
+        def changed(path: Path) -> bytes:
+            return real(path) + b"another version" * (path.suffix == ".bin")
+
+        monkeypatch.setattr(Path, "read_bytes", changed)
+        other = open_translator("apertium", LanguagePair("en", "es")).settings
+
+        assert settings["dictionaries"] not in ("not known", other["dictionaries"])
+
+    def test_case_is_mended_in_structures_that_begin_with_a_gap(
+        self, tmp_path: Path, run_evenhand_here: Command
+    ) -> None:
+        rows = ["he-she,1,[MASK] has been our [OCC].", "he-she,2,[MASK] is the [OCC] of the town."]
+        path = tmp_path / "structures.csv"
+        path.write_text("\n".join(["experiment,number,structure", *rows]) + "\n")
+        out = tmp_path / "es"
+
+        run_evenhand_here("data", "translate", path, "--language", "en", "--to", "es", "--out", out)
+        before = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)["datasets"][0][
+            "defects"
+        ]
+        run_evenhand_here("data", "repair", out)
+        after = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)["datasets"][0]["defects"]
+
+        assert [found["ids"] for found in before if found["defect"] == "text-case"] == [["1", "2"]]
+        assert [found for found in after if found["defect"] == "text-case"] == []
+        assert "[MASK] ha sido nuestro [OCC]." in (out / "es.csv").read_text()
 
     def test_a_language_without_a_mode_is_refused_with_those_that_are_there(self) -> None:
         with pytest.raises(TranslationError, match=r"no mode eng-tur here; it has .*eng-spa"):

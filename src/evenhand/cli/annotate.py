@@ -27,9 +27,9 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 from evenhand.core.files import refuse_to_replace, write_bytes
-from evenhand.core.plurals import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from evenhand.cli.annotate import UnsureColumn, write_new_annotations
 from evenhand.cli.options import DATA, OUTPUT, LabelColumn, Replace, TextColumn
 from evenhand.cli.output import plain_table, print_table, say, warn
 from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
-from evenhand.core.plurals import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

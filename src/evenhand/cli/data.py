@@ -12,6 +12,7 @@ import typer
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -192,8 +193,8 @@ def check_command(
 ) -> None:
     """Look for every class of defects that is known, and count what is found.
 
-    Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
-    figures without those items too, where they know `--source` those of translations as well. `--json` lists all ids.
+    Defects marked with a star can move a score for reasons other than stereotype. Evaluations also report their figures
+    without those items; with `--source`, without those that the checks of translations find. `--json` lists all ids.
 
     **Examples**
 
@@ -233,10 +234,20 @@ def check_command(
         if not keeps_words_whole(table, target):
             table = _findings_table(report)
         print_table(table)
-        target.print(f"{len(report.flagged_items()):,} items have a defect that can move a score (*).")
+        says = plural(len(report.flagged_items()), "item has", "items have")
+        target.print(f"{says} a defect that can move a score (*).")
         for name in report.unchecked:
-            warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
+            warn(_unchecked(name, benchmark.language))
     say("All ids: the same command with --json.")
+
+
+def _unchecked(name: str, language: str) -> str:
+    from evenhand.data.translation_defects import UNTRANSLATED_WORD
+    from evenhand.data.untranslated import has_word_lists
+
+    if name == UNTRANSLATED_WORD and not has_word_lists():
+        return f"{name} was not checked: it needs word lists. Install them with: pip install 'evenhand[translate]'."
+    return f"{name} was not checked: there are no word lists for the language {language!r}."
 
 
 def _with_back_translation(
@@ -355,9 +366,10 @@ def _show_pair_report(report: PairCheckReport) -> None:
             style=None if finding.ids else "dim",
         )
     print_table(table)
-    target.print(f"{len(report.flagged_pairs()):,} pairs have a defect that can move a score (*).")
+    says = plural(len(report.flagged_pairs()), "pair has", "pairs have")
+    target.print(f"{says} a defect that can move a score (*).")
     for name in report.unchecked:
-        warn(f"{name} was not checked: the word lists do not know the language {pairs.language!r}.")
+        warn(_unchecked(name, pairs.language))
 
 
 def _pair_report_json(report: PairCheckReport) -> dict[str, object]:

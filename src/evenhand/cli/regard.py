@@ -46,8 +46,8 @@ from evenhand.cli.regard_training import (
     train_command,
     training_texts,
 )
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
-from evenhand.core.plurals import plural
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck

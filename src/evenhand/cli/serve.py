@@ -140,6 +140,7 @@ def serve_database(
     *,
     address: str,
     links: Callable[[Database], Mapping[str, str]],
+    opened: str | None = None,
 ) -> None:
     """Serve the pages over a database until somebody stops it.
 
@@ -151,6 +152,7 @@ def serve_database(
         port: The port to listen on.
         address: Where people find the server.
         links: Makes what is shown, and gives paths of the server to print, by title.
+        opened: A path of the server to open in a browser once it listens.
     """
     from evenhand.web import app as web
     from evenhand.web.accounts import new_setup_token
@@ -163,7 +165,7 @@ def serve_database(
         if token:
             say(f"Make the administrator, once: {address}/setup/{token}")
         say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
-        web.run_server(app, listening)
+        web.run_server(app, listening, opened=address + opened if opened else None)
 
 
 @serve_app.command("password")

@@ -11,8 +11,8 @@ import typer
 from evenhand.cli.options import DATA, OUTPUT
 from evenhand.cli.output import say
 from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.core.counts import plural
 from evenhand.core.errors import UnknownNameError, require_extra
-from evenhand.core.plurals import plural
 
 if TYPE_CHECKING:
     from evenhand.web.survey.surveys import SurveyState

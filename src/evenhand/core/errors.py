@@ -125,7 +125,7 @@ EXTRAS = {
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),
-    "translate": ("boto3",),
+    "translate": ("boto3", "simplemma"),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 

@@ -150,6 +150,7 @@ class ProbeProblem(StrEnum):
     REPEATED = "repeated"
     GENDERED_WORD = "gendered-word"
     ARTICLE = "article"
+    BEYOND_REPAIR = "beyond-repair"
 
 
 @dataclass(frozen=True, slots=True)

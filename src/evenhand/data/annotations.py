@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.labels import NO_ANSWER, NOT_ASKED, UNSURE, LabelScheme
-from evenhand.core.plurals import plural
 from evenhand.stats.vote_aggregation import AggregatedVotes, TieRule, Votes, aggregate_votes
 
 

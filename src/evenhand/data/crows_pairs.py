@@ -208,6 +208,7 @@ def _pair(record: Record, identifier: str, table: RecordTable, *, language: str)
         direction=PairDirection(direction),
         more=more,
         less=less,
+        beyond_repair=record.text("beyond_repair"),
     )
 
 

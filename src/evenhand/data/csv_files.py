@@ -176,9 +176,9 @@ def _trimmed(cells: list[str]) -> list[str]:
 def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str], separator: str) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
+        lacks = f"{missing[0]} is" if len(missing) == 1 else f"the columns {' and '.join(missing)} are"
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {', '.join(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing. "
+            f"{path} has the columns {', '.join(columns)}; {lacks} missing. "
             f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)

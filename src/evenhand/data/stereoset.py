@@ -3,6 +3,8 @@
 {"version": ..., "language": ...,                          # language: translations only
  "data": {"intrasentence": [{"id", "bias_type", "target", "context",
                              "target_original",            # translations only
+                             "beyond_repair",              # translations only: why nobody could mend it
+                             "doubtful_target",            # translations only: the target before it was guessed
                              "sentences": [{"id", "sentence", "gold_label",
                                             "word",        # some versions only
                                             "labels"}]}],  # annotators, not used
@@ -16,6 +18,7 @@ as one list per field. Contexts with a BLANK are of the intra-sentence task:
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +161,39 @@ def read_stereoset_records(
     )
 
 
+def stereoset_bytes(benchmark: Benchmark) -> bytes:
+    """A benchmark as a file in StereoSet's layout, whatever layout it was read from."""
+    data: dict[str, list[dict[str, Any]]] = {task.value: [] for task in Task}
+    for item in benchmark:
+        sentences = [
+            {
+                "id": candidate.id,
+                "sentence": candidate.text,
+                "gold_label": candidate.label.value,
+                **({"word": candidate.word} if candidate.word else {}),
+            }
+            for candidate in item.candidates
+        ]
+        data[item.task.value].append(
+            {
+                "id": item.id,
+                "target": item.target,
+                "target_original": item.cluster,
+                "bias_type": item.bias_type,
+                "context": item.context,
+                **{
+                    name: mark
+                    for name in ("beyond_repair", "doubtful_target")
+                    if (mark := getattr(item, name))
+                },
+                "sentences": sentences,
+            }
+        )
+    licence = {"licence": benchmark.licence} if benchmark.licence else {}
+    document = {"version": "1.1", "language": benchmark.language, **licence, "data": data}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def _record_item(record: Record, table: RecordTable, *, language: str) -> Association:
     """An item from a record, put into the form that StereoSet's own file has."""
     sentences = record["sentences"]
@@ -257,7 +293,14 @@ def _item(row: Any, *, task: Task, language: str, place: str) -> Association:
         task=task,
         context=_text(row, "context", place),
         candidates=(candidates[0], candidates[1], candidates[2]),
+        beyond_repair=_mark(row.get("beyond_repair")),
+        doubtful_target=str(row.get("doubtful_target") or ""),
     )
+
+
+def _mark(reason: Any) -> str:
+    """Why an item is beyond repair; a mark without a reason counts too."""
+    return (reason if isinstance(reason, str) else "beyond repair") if reason else ""
 
 
 def _candidate(entry: Any, place: str) -> Candidate:

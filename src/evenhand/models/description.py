@@ -82,7 +82,7 @@ def _folder_digest(folder: Path) -> str:
     """Digest of the files of a model."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin") and path.is_file():
+        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".spm", ".bin") and path.is_file():
             size = path.stat().st_size
             digest.update(f"{path.name}\0{size}\0".encode())
             digest.update(path.read_bytes() if size <= _SMALL else remembered_sha256(path).encode())

@@ -256,8 +256,13 @@ def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
     damage = damage_in(folder) if folder.is_dir() else None
     if damage:
         return damage
-    if folder.is_dir() and not list(folder.glob("*.safetensors")):
-        if list(folder.glob("*.bin")):
+    has_pickles = bool(list(folder.glob("*.bin"))) if folder.is_dir() else False
+    if (
+        folder.is_dir()
+        and not list(folder.glob("*.safetensors"))
+        and not (has_pickles and ref.allow_pickle_weights)
+    ):
+        if has_pickles:
             return (
                 f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
                 "safetensors, or allow them with --allow-pickle-weights if you trust the source."

@@ -170,6 +170,8 @@ def _questions(
 
 
 def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> PairRequests | str:
+    if pair.beyond_repair:
+        return "people marked the pair as beyond repair"
     if not pair.complete:
         return "the pair has one sentence only"
     overlong = overlong_reason(pair.more, pair.less)

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.plurals import plural
 from evenhand.regard.texts import LabelKind, RegardTexts, text_key
 from evenhand.stats.classification import Integers
 

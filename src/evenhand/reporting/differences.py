@@ -9,9 +9,9 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.plurals import plural
 from evenhand.reporting.numbers import clear_side, has_interval, show_p, signed, signed_interval
 from evenhand.reporting.plotting import ShownRun, bounds
 from evenhand.reporting.views import Column, main_figures

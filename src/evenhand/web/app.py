@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -128,10 +129,15 @@ def listen_on(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run_server(app: FastAPI, listening: socket.socket) -> None:
+def run_server(app: FastAPI, listening: socket.socket, *, opened: str | None = None) -> None:
     """Serve until somebody stops it. Nothing is logged that has an address of a reader.
 
     A connection is kept for longer than people take for a text, so that it is not closed just when they answer.
+
+    Args:
+        app: What is served.
+        listening: A socket that listens already.
+        opened: An address to open in a browser.
     """
     import uvicorn
 
@@ -146,6 +152,9 @@ def run_server(app: FastAPI, listening: socket.socket) -> None:
         timeout_keep_alive=KEPT_CONNECTION,
         timeout_graceful_shutdown=5,
     )
+    if opened:
+        # What a browser asks waits in the socket until it is served.
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
 

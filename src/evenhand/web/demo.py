@@ -32,7 +32,8 @@ from evenhand.web.annotation.projects import (
     project_named,
 )
 from evenhand.web.database import Database
-from evenhand.web.review.reviews import add_reviewer, open_review, review_named
+from evenhand.web.review.opening import open_review
+from evenhand.web.review.reviews import add_reviewer, review_named
 from evenhand.web.survey import participation
 from evenhand.web.survey.definition import Contact, load_survey
 from evenhand.web.survey.surveys import Picture, SurveyOptions, SurveyState, create_survey, survey_named
@@ -162,7 +163,7 @@ def _make_review(database: Database) -> dict[str, str]:
         folder = Path(place) / "translation"
         adopt_file(STARTER.file("de"), folder, language="de")
         with open_translation(folder) as translation:
-            name = open_review(database, translation, load_dataset("starter", language="en"))
+            name = open_review(database, translation, load_dataset("starter", language="en")).name
     with database.write() as session:
         review = review_named(session, name)
         _decide(session, review)

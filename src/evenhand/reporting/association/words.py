@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from evenhand.core.counts import plural
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.core.plurals import plural
 from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting.numbers import has_interval, interval_words
 from evenhand.reporting.words import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from evenhand.core.plurals import plural
+from evenhand.core.counts import plural
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
 from evenhand.reporting.numbers import has_interval, interval_words, show_p, signed, unsigned
 from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed

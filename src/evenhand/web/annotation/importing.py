@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.plurals import plural
+from evenhand.core.counts import plural
 from evenhand.data.annotations import AnnotationTable, shortened
 from evenhand.web.annotation.projects import (
     Phase,

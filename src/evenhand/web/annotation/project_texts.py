@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, read_bounded
 from evenhand.core.labels import LabelScheme
-from evenhand.core.plurals import plural
 from evenhand.data.annotation_csv import text_ids_of
 from evenhand.data.annotations import about_repeated_texts
 from evenhand.data.csv_files import CsvRow, CsvTable, read_table

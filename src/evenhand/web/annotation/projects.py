@@ -10,12 +10,12 @@ from enum import StrEnum
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, UnknownNameError, shortlist
 from evenhand.core.files import is_file_name
 from evenhand.core.items import Span
 from evenhand.core.labels import LabelScheme
 from evenhand.core.languages import refuse_unknown_language
-from evenhand.core.plurals import plural
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, ReviewerRow, TextRow, utc_now
