@@ -39,6 +39,9 @@ PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Base rate",
 
 _TEXT_COLUMNS = 4
 
+_COLUMNS_OF_SOME = ("Experiment", "Direction", "Base rate", "Spread")
+"""Which not every test fills in."""
+
 _PROBE_SCHEMA = {
     "run": pl.String(),
     "language": pl.String(),
@@ -259,6 +262,17 @@ def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_PROBE_SCHEMA).with_columns(pl.selectors.float().fill_nan(None))
 
 
+def probe_table(runs: Sequence[Run]) -> tuple[list[str], list[list[str]]]:
+    """A header, and one row per result as people read it; columns that none of the tests has are left out."""
+    rows = probe_rows(runs)
+    kept = [
+        place
+        for place, column in enumerate(PROBE_COLUMNS)
+        if column not in _COLUMNS_OF_SOME or any(row[place] != NOT_THERE for row in rows)
+    ]
+    return [PROBE_COLUMNS[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
 def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
     """One row per result under ``PROBE_COLUMNS``, as people read it."""
     return [
@@ -279,13 +293,13 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
 def format_probe_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableFormat.MARKDOWN) -> str:
     """The results of probes as CSV (every figure), Markdown or LaTeX (as people read them)."""
     listed = [runs] if isinstance(runs, Run) else list(runs)
-    match TableFormat(form):
-        case TableFormat.CSV:
-            return probe_frame(listed).write_csv()
-        case TableFormat.MARKDOWN:
-            return markdown_table(PROBE_COLUMNS, probe_rows(listed))
-        case TableFormat.LATEX:
-            return latex_table(PROBE_COLUMNS, probe_rows(listed), text_columns=_TEXT_COLUMNS)
+    if TableFormat(form) is TableFormat.CSV:
+        return probe_frame(listed).write_csv()
+    header, rows = probe_table(listed)
+    if TableFormat(form) is TableFormat.MARKDOWN:
+        return markdown_table(header, rows)
+    texts = sum(column in PROBE_COLUMNS[:_TEXT_COLUMNS] for column in header)
+    return latex_table(header, rows, text_columns=texts)
 
 
 def probe_json(runs: Sequence[Run]) -> dict[str, Any]:

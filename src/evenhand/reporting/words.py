@@ -14,6 +14,7 @@ from evenhand.reporting.numbers import clear_side, decimals, has_interval, inter
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",
@@ -185,6 +186,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     if not rows:
         return f"{first} and {second} have no figure that can be compared."
     main = rows[0]
+    if all(row.difference.method == NO_ITEM_DIFFERS for row in rows):
+        return f"{first} and {second} agree on every item that both scored ({comparison.n:,})."
     if math.isnan(main.p_holm):
         return f"Whether {first} and {second} differ cannot be tested: {main.difference.reason}."
     low, high = main.difference.low, main.difference.high

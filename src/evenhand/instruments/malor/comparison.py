@@ -301,6 +301,7 @@ def _row(
         second=values[1],
         difference=difference,
         p_value=measure.p_value(before, after),
+        test="level at which the paired interval excludes 0",
         neutral=0.0,
         unit="bits",
         title=measure.title,
