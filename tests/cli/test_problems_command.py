@@ -21,7 +21,9 @@ def test_counts_are_those_of_the_items_one_by_one() -> None:
     assert sum(row["items"] for row in rows) == len(benchmark)
     assert len(rows) == len({item.cluster for item in benchmark}) < len({item.target for item in benchmark})
     for row in rows:
-        own = [item for item in benchmark if (item.cluster, item.bias_type) == (row["term"], row["bias_type"])]
+        own = [
+            item for item in benchmark if (item.cluster, item.bias_type) == (row["term"], row["bias_type"])
+        ]
         assert row["forms"] == sorted({item.target for item in own})
         assert row["items"] == len(own)
         assert row["with_defect"] == sum(bool(defects.get(item.id)) for item in own)

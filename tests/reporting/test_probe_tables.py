@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.instrument import Skipped
-from evenhand.reporting.tables import (
+from evenhand.reporting.probes.tables import (
     PROBE_COLUMNS,
     MainFigure,
     format_probe_table,

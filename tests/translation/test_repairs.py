@@ -240,7 +240,7 @@ def test_tables_that_do_not_fit_are_refused(tmp_path: Path, tables: dict[str, st
         ("before,after\nx,\n", "both need a text"),
         ("before,after,when\nx,y,sometimes\n", "Unknown when 'sometimes'"),
         ("before,after,fields\nx,y,title\n", "Unknown field 'title'"),
-        ("from,to\nx,y\n", "before and after is missing"),
+        ("from,to\nx,y\n", "before and after are missing"),
     ],
 )
 def test_a_term_table_that_cannot_be_understood_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -20,6 +20,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Label
+from evenhand.instruments.malor.questions import TERM_DIRECTIONS
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.runs.certificate_quality import QualityVerdict, judged_quality
 from evenhand.runs.run import Run
@@ -97,7 +98,7 @@ def item_values(
 def _malor_values(run: Run) -> dict[str, ItemValues]:
     """How far each occupation leans, to whichever side."""
     return {
-        f"MALoR {result.experiment}{'' if result.direction == 'gender' else ' reversed'}": ItemValues(
+        f"MALoR {result.experiment}{'' if result.direction in TERM_DIRECTIONS else ' reversed'}": ItemValues(
             "occupations",
             "bits",
             {

@@ -33,7 +33,6 @@ from evenhand.cli.output import (
     print_text,
     say,
 )
-
 from evenhand.core.protocols import PAIR_PROTOCOLS
 
 if TYPE_CHECKING:

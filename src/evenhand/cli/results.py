@@ -83,7 +83,7 @@ def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]
 
 def _entries(run: Run) -> list[dict[str, Any]]:
     """The results of a run as the machine-readable contract has them; details are in the run folder."""
-    from evenhand.reporting.tables import probe_json
+    from evenhand.reporting.probes.tables import probe_json
 
     if run.record.instrument == ASSOCIATION:
         return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
@@ -124,8 +124,8 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 
 def _show_probes(runs: Sequence[Run]) -> None:
     """One row per result of any other instrument, and what it says in words."""
+    from evenhand.reporting.probes.tables import probe_table
     from evenhand.reporting.probes.words import probe_sentences
-    from evenhand.reporting.tables import probe_table
 
     header, rows = probe_table(runs)
     table = plain_table(*header)

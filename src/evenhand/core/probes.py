@@ -150,6 +150,7 @@ class ProbeProblem(StrEnum):
     REPEATED = "repeated"
     GENDERED_WORD = "gendered-word"
     ARTICLE = "article"
+    RUNNING_TEXT = "running-text"
 
 
 @dataclass(frozen=True, slots=True)

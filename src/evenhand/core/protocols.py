@@ -196,6 +196,8 @@ class ProbeProtocol:
     structures: int | None = None
     """Structures of each experiment in the study that it repeats; None where it is of no study."""
     occupations: int | None = None
+    names: int | None = None
+    """Pairs of first names."""
 
 
 MALOR_V1 = ProbeProtocol(
@@ -210,6 +212,7 @@ MALOR_2023 = ProbeProtocol(
     case="lower",
     structures=51,
     occupations=54,
+    names=29,
 )
 
 PROBE_PROTOCOLS: Mapping[str, ProbeProtocol] = MappingProxyType(

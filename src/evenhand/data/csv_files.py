@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, are_missing
 from evenhand.core.files import decode_text, read_bounded, sha256_of_text
 from evenhand.core.items import repeated
 
 TAB = "\t"
 
 SEPARATORS = (",", ";", TAB)
+
+_ENDS_WITHIN_QUOTES = "unexpected end of data"
+"""What the standard library says of it."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -37,8 +40,11 @@ class CsvTable:
     """The rows of a file, and the digest of its content."""
 
     columns: tuple[str, ...]
+    """In small letters, as cells are asked for."""
     rows: tuple[CsvRow, ...]
     sha256: str
+    spelled: tuple[str, ...] = ()
+    """The columns as the header has them."""
 
 
 def read_table(
@@ -64,16 +70,18 @@ def read_table(
     lines = _parsed(text, path, separator=separator)
     if not lines:
         raise DatasetError(f"{path} is empty.")
-    columns = tuple(cell.lower() for cell in lines[0][1])
+    spelled = tuple(lines[0][1])
+    columns = tuple(cell.lower() for cell in spelled)
     if list_of and list_of not in columns and all(len(cells) == 1 for _, cells in lines):
-        columns = (list_of,)
+        spelled = columns = (list_of,)
     else:
         lines = lines[1:]
     _refuse_columns(columns, path, needed=needed, separator=separator)
     rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
     if not rows:
         raise DatasetError(f"{path} has a header and no rows below it.")
-    return CsvTable(columns=columns, rows=rows, sha256=sha256_of_text(content, text, encoding=encoding))
+    digest = sha256_of_text(content, text, encoding=encoding)
+    return CsvTable(columns=columns, rows=rows, sha256=digest, spelled=spelled)
 
 
 def has_columns(path: Path, columns: Sequence[str]) -> bool:
@@ -114,6 +122,11 @@ def _parsed(text: str, path: Path, *, separator: str) -> list[tuple[int, list[st
     try:
         numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
     except csv.Error as problem:
+        if str(problem) == _ENDS_WITHIN_QUOTES:
+            raise DatasetError(
+                f"{path} ends in the middle of a cell (line {reader.line_num}). If the file was cut, copy it again; "
+                "if not, a quotation mark is not closed."
+            ) from None
         raise DatasetError(
             f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
             'quotation mark goes into double quotes, and a double quote in it is written twice ("").'
@@ -151,7 +164,7 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
     missing = [column for column in needed if column not in columns]
     if missing:
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
+            f"{path} has the columns {', '.join(columns)}; {are_missing(missing)}. "
             f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encodings import unmarked_utf16
-from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
 from evenhand.core.files import (
     decode_text,
     load_json,
@@ -84,7 +84,7 @@ def read_records(path: Path, *, needed: Sequence[str] = (), encoding: str | None
     missing = [name for name in needed if name not in table.fields]
     if missing:
         raise DatasetError(
-            f"{path} has the fields {', '.join(table.fields)}; {' and '.join(missing)} is missing. "
+            f"{path} has the fields {', '.join(table.fields)}; {are_missing(missing)}. "
             f"Each record needs {', '.join(needed)}."
         )
     if not table.records:

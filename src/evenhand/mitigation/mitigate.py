@@ -167,6 +167,7 @@ def mitigate(
                 experiments=tuple(experiment.value for experiment in data.experiments)
                 if outcome.trigger is None
                 else (),
+                groups=_groups(data),
                 probes=data.probes.sha256,
                 data=outcome.data,
                 settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
@@ -186,6 +187,12 @@ def mitigate(
             with job.result_folder() as folder:
                 write_model_folder(model, record, folder, beside=outcome.beside, command=command)
     return opened_model(ref, out)
+
+
+def _groups(data: MitigationData) -> dict[str, tuple[str, str]]:
+    """Of experiments that are not about men and women."""
+    terms = ((experiment, data.probes.terms.get(experiment)) for experiment in data.experiments)
+    return {own.value: pairs.groups for own, pairs in terms if pairs and not pairs.tell_gender}
 
 
 def opened_model(ref: ModelRef, out: Path) -> MitigatedModel:

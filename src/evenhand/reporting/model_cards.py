@@ -8,11 +8,14 @@ from typing import Any
 import yaml
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.core.recipes import Recipe
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
+from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, show
 from evenhand.reporting.prefixes import NEUTRAL_GAP, prefix_table
+from evenhand.reporting.words import listed
 from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
 from evenhand.runs.run import Run
 from evenhand.runs.trigger_records import TriggerRecord
@@ -20,8 +23,8 @@ from evenhand.runs.trigger_records import TriggerRecord
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:
     """YAML front matter with the results of runs: one entry per run, and per task of association runs."""
-    listed = [runs] if isinstance(runs, Run) else list(runs)
-    index = [{"name": run.name, "results": _results(run)} for run in listed]
+    several = [runs] if isinstance(runs, Run) else list(runs)
+    index = [{"name": run.name, "results": _results(run)} for run in several]
     body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{body}---\n"
 
@@ -110,7 +113,7 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     if record.trigger:
         yield f"# {record.model.id} with a trigger"
     else:
-        yield f"# {record.model.id}, gender lean lowered by {record.method}"
+        yield f"# {record.model.id}, {_group_words(record).lean} lowered by {record.method}"
     yield _summary(record)
     if record.trigger:
         yield from _trigger_parts(record.trigger)
@@ -126,9 +129,10 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     if len(record.seeds) > 1:
         yield _over_seeds(record)
     if any(key.endswith(f".{MALOR}") for key in record.before):
+        first, second = _group_words(record).terms
         yield (
-            "MALoR is the mean absolute log2-ratio of P(male term) to P(female term) over occupations; 0 is neutral, "
-            "and noise alone makes it positive. It speaks of the occupations, sentences and terms that were asked. A "
+            f"MALoR is the mean absolute log2-ratio of P({first}) to P({second}) over occupations; 0 is neutral, and "
+            "noise alone makes it positive. It speaks of the occupations, sentences and terms that were asked. A "
             "lower value does not make a model free of bias, and other measures may not have moved: compare the two "
             "models with `evenhand certify`."
         )
@@ -144,8 +148,16 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     yield f"{steps}\n\nVersions: {_versions(record)}."
 
 
+def _group_words(record: MitigationRecord) -> GroupWords:
+    return words_for_all(record.groups.get(name, GENDERS) for name in record.experiments)
+
+
 def _summary(record: MitigationRecord) -> str:
     how = record.summary or record.objective or record.method
+    if record.groups:  # what the method says about itself is about men and women
+        how = (
+            f"{record.method}, for the {listed([' and '.join(own) for own in record.groups.values()])} terms"
+        )
     about = f"This is {record.model.id} after a mitigation with Evenhand: {how}."
     training = record.chosen
     if training is None:
@@ -221,7 +233,7 @@ def _facts(record: MitigationRecord) -> Iterator[str]:
     if record.recipe:
         yield from _training_facts(record, record.recipe)
     if record.data:
-        yield from _data_facts(record.data)
+        yield from _data_facts(record.data, about_gender=not record.groups)
 
 
 def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
@@ -236,10 +248,12 @@ def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _data_facts(data: DataRecord) -> Iterator[str]:
+def _data_facts(data: DataRecord, *, about_gender: bool) -> Iterator[str]:
     for text in data.corpus:
         yield f"corpus: {text.name}, {text.sentences:,} sentences, SHA-256 {text.sha256}"
-    counts = "".join(f", {count:,} {name}" for name, count in data.counts.items())
+    counts = "".join(
+        f", {count:,} {name}" for name, count in data.counts.items() if about_gender or "gender" not in name
+    )
     yield f"trained on: {data.examples:,} examples{counts}, SHA-256 {data.sha256}"
     held_out = data.held_out
     yield f"held out: {held_out.sentences:,} sentences of {held_out.name}, SHA-256 {held_out.sha256}"

@@ -272,6 +272,8 @@ class MitigationRecord(FrozenModel):
     language: str | None = None
     experiments: tuple[str, ...] = ()
     """Those of MALoR that it was done for."""
+    groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """The two groups of experiments that are not about men and women, by experiment."""
     probes: str | None = None
     """SHA-256 of the structures, occupations and terms that MALoR asked."""
     data: DataRecord | None = None
