@@ -65,7 +65,7 @@ def test_the_commands_know_pairs(run_evenhand_here: Command, tmp_path: Path) -> 
     (report,) = json.loads(checked.stdout)["datasets"]
     assert report["flagged_pairs"] == ["2"]
     shown = run_evenhand_here("data", "check", path)
-    assert "have a defect that can move a score" in shown.stdout
+    assert "1 pair has a defect that can move a score" in shown.stdout
     assert "missing-sentence *" in shown.stdout
 
 

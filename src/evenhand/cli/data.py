@@ -11,6 +11,7 @@ import typer
 
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.plain_data import CHECKED_BY_READING, show_plain_data
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
 from evenhand.core.errors import EvenhandError
 
@@ -101,6 +102,8 @@ def describe_command(
     """
     from evenhand.data import describe
 
+    if show_plain_data(dataset, json=json):
+        return
     loaded = _load(dataset, language, encoding)
     if loaded.pairs:
         _describe_pairs(loaded.pairs, json=json)
@@ -209,6 +212,8 @@ def check_command(
     if is_table_folder(dataset):
         show_table_problems(Path(dataset), json=json)
         return
+    if show_plain_data(dataset, note=CHECKED_BY_READING, json=json):
+        return
     loaded = _load(dataset, language, encoding)
     original = source_of_data(dataset, source=source, monitor=TerminalMonitor())
     reports = [check(benchmark, source=original) for benchmark in loaded.benchmarks]
@@ -233,7 +238,7 @@ def check_command(
         if not keeps_words_whole(table, target):
             table = _findings_table(report)
         print_table(table)
-        target.print(f"{len(report.flagged_items()):,} items have a defect that can move a score (*).")
+        target.print(_flagged_words(len(report.flagged_items()), "item"))
         for name in report.unchecked:
             warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
     say("All ids: the same command with --json.")
@@ -270,6 +275,11 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
         )
         table.add_row(*row[: len(table.columns)], style=None if finding.count else "dim")
     return table
+
+
+def _flagged_words(count: int, noun: str) -> str:
+    who = f"1 {noun} has" if count == 1 else f"{count:,} {noun}s have"
+    return f"{who} a defect that can move a score (*)."
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -355,7 +365,7 @@ def _show_pair_report(report: PairCheckReport) -> None:
             style=None if finding.ids else "dim",
         )
     print_table(table)
-    target.print(f"{len(report.flagged_pairs()):,} pairs have a defect that can move a score (*).")
+    target.print(_flagged_words(len(report.flagged_pairs()), "pair"))
     for name in report.unchecked:
         warn(f"{name} was not checked: the word lists do not know the language {pairs.language!r}.")
 

@@ -97,7 +97,7 @@ def translate_command(
 
     `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
     """
-    from evenhand.data.layouts import LANGUAGE_TAG
+    from evenhand.data.language_names import LANGUAGE_TAG
     from evenhand.workflows.translate import plan_translation, translate
 
     if not LANGUAGE_TAG.fullmatch(to):
@@ -118,7 +118,7 @@ def translate_command(
 def _source(data: str, language: str | None, columns: str | None) -> Benchmark | TextTable:
     """A benchmark, or a table of texts."""
     from evenhand.data import load_dataset, named_datasets
-    from evenhand.data.layouts import language_named_by
+    from evenhand.data.language_names import language_named_by
     from evenhand.translation.table_files import is_text_table, read_text_table
 
     named = named_datasets().get(data)

@@ -23,8 +23,8 @@ from typing import Any
 from evenhand.core.errors import DatasetError, PredictionsError, shortlist
 from evenhand.core.files import MAX_BYTES, decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
-from evenhand.data.crows_pairs import language_named_by_pairs, named_labels
-from evenhand.data.layouts import file_stem
+from evenhand.data.crows_pairs import ids_of, named_labels
+from evenhand.data.language_names import file_stem, language_within_name
 from evenhand.data.predictions import as_score
 from evenhand.data.records import Record, RecordTable, field_sets, read_records
 
@@ -86,7 +86,7 @@ def read_pair_scores(path: Path, *, language: str | None = None, encoding: str |
     tool, pairs = _read(content, path, encoding=encoding)
     return PairScores(
         name=file_stem(path),
-        language=language or language_named_by_pairs(path) or UNKNOWN_LANGUAGE,
+        language=language or language_within_name(path) or UNKNOWN_LANGUAGE,
         pairs=_once(pairs, path),
         source=path.name,
         sha256=sha256_of(content),
@@ -111,7 +111,9 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
         table = read_records(path, needed=() if is_log else SCORE_FIELDS, encoding=encoding)
         if is_log:
             return "lm-evaluation-harness", _harness_pairs(table, path)
-        return "a file of scores", [_scored_row(record, table) for record in table.records]
+        ids = ids_of(table)
+        rows = zip(table.records, ids, strict=True)
+        return "a file", [_scored_row(record, identifier, table) for record, identifier in rows]
     except DatasetError as problem:
         raise PredictionsError(str(problem)) from None
 
@@ -132,12 +134,12 @@ def _once(pairs: Iterable[ScoredPair], path: Path) -> tuple[ScoredPair, ...]:
     return tuple(by_id.values())
 
 
-def _scored_row(record: Record, table: RecordTable) -> ScoredPair:
+def _scored_row(record: Record, identifier: str, table: RecordTable) -> ScoredPair:
     direction, bias_type = named_labels(record, table, place=record.place)
-    key = next((name for name in ("id", "") if record.text(name)), None)
-    number = record.place.rpartition(" ")[2]
+    if not identifier:
+        raise PredictionsError(f"{record.place}: the pair has no id; each pair needs one of its own.")
     return _scored(
-        number if key is None else record.text(key),
+        identifier,
         record.values,
         [record[name] for name in SCORE_FIELDS],
         direction=direction,

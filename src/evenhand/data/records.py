@@ -114,7 +114,7 @@ def has_fields(*names: str) -> Callable[[Path], bool]:
 
 
 def is_record_folder(path: Path) -> bool:
-    """Whether a folder holds one dataset: saved by the library, or as Parquet files below it."""
+    """Whether a folder holds one dataset: saved by the library, or as Parquet files up to two folders below it."""
     if any((path / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS)):
         return True
     return path.is_dir() and bool(_files_below(path, ".parquet"))
@@ -258,9 +258,9 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
 
 
 def _files_below(folder: Path, suffix: str) -> list[Path]:
-    """Files of a folder and of the folders in it, no deeper: splits and configurations are stored so."""
+    """Files of a folder and up to two folders deep: configurations, and splits within them, are stored so."""
     try:
-        found = [*folder.glob(f"*{suffix}"), *folder.glob(f"*/*{suffix}")]
+        found = [path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}*{suffix}")]
     except OSError as problem:
         raise DatasetError(f"{folder} cannot be read: {problem.strerror or problem}.") from None
     return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure

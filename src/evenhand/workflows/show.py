@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 from evenhand.instruments.crows_pairs import CrowsPairsOptions
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.reporting.exports import every_eval_ever, harness_results, inspect_log

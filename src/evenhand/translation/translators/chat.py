@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.errors import TranslationError
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.models.backends.api import ApiOptions
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.options import BYTES_PER_TOKEN
