@@ -3,9 +3,9 @@
     python benchmarks/next_sentence_pairs.py --gigabytes 10 --folder SCRATCH
 
 The corpus is written as JSON Lines of invented words, in articles of 5 to 60 sentences; nearly all sentences are
-different. A tenth of it is drawn, and written ten times with its letters exchanged. ``evenhand data next-sentence`` then runs in a process of its own. Printed are the most memory that this
-process had resident, its time, the pairs, and the most bytes that the folder held, corpus included. The folder is
-emptied afterwards.
+different. A tenth of it is drawn, and written ten times with its letters exchanged. ``evenhand data next-sentence``
+then runs in a process of its own. Printed are the most memory that this process had resident, its time, the pairs, and
+the most bytes that the folder held, corpus included. The folder is emptied afterwards.
 """
 
 from __future__ import annotations

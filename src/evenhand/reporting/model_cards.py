@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,47 +23,53 @@ from evenhand.runs.trigger_records import TriggerRecord
 
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:
-    """YAML front matter with the results of runs: one entry per run, and per task of association runs."""
-    several = [runs] if isinstance(runs, Run) else list(runs)
-    index = [{"name": run.name, "results": _results(run)} for run in several]
+    """YAML front matter with the results of runs: one entry per model, as the hub's own library reads it.
+
+    A result has no ``source``: the hub wants an address there, and a run has none.
+    """
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for run in [runs] if isinstance(runs, Run) else runs:
+        by_model.setdefault(run.record.model_name, []).extend(_results(run))
+    index = [{"name": _without_folders(name), "results": results} for name, results in by_model.items()]
     body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{body}---\n"
+
+
+def _without_folders(name: str) -> str:
+    """A card is published, and where a folder lay is nobody's business."""
+    return Path(name).name if name.startswith(("/", ".", "~")) else name
 
 
 def _results(run: Run) -> list[dict[str, Any]]:
     if run.record.instrument == "association":
         return [_association_result(run, task) for task in run.result.tasks]
+    protocol = run.record.protocol.name if run.record.protocol else None
     metrics = [
-        {
-            "type": f"{getattr(run.instrument, 'version', run.record.instrument)}:{figure.key}",
-            "name": figure.title,
-            "value": round(figure.estimate.value, 2),
-            "args": {
-                **_rounded_interval(figure.estimate),
-                "confidence": run.record.statistics.confidence,
-                "n": figure.estimate.n,
-                "neutral": figure.neutral,
-                **({"protocol": run.record.protocol.name} if run.record.protocol else {}),
-            },
-        }
+        _metric(
+            run,
+            type=f"{getattr(run.instrument, 'version', run.record.instrument)}:{figure.key}",
+            title=figure.title,
+            estimate=figure.estimate,
+            neutral=figure.neutral,
+            protocol=protocol,
+        )
         for figure in run.figures
         if figure.is_headline and figure.estimate.defined
     ]
-    return [_result(run, name=run.instrument.title, metrics=metrics)]
+    return [_result(run, name=run.instrument.title, config=run.record.language, metrics=metrics)]
 
 
-def _result(run: Run, *, name: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+def _result(run: Run, *, name: str, config: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
     dataset = run.record.dataset
     return {
         "task": {"type": "text-generation", "name": name},
         "dataset": {
             "type": dataset.name,
             "name": f"{dataset.name} ({dataset.language})",
-            "config": dataset.language,
+            "config": config,
             "revision": dataset.sha256,
         },
         "metrics": metrics,
-        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
     }
 
 
@@ -71,23 +78,48 @@ def _association_result(run: Run, task: str) -> dict[str, Any]:
     return _result(
         run,
         name=f"Context association test, {task}",
+        # The hub's library tells results apart by their configuration, not by the name of their task.
+        config=f"{run.record.language}-{task}",
         metrics=[
-            {
-                "type": MEASURES.get(name).version,
-                "name": MEASURES.get(name).title,
-                "value": round(estimate.value, 2),
-                "args": {
-                    **_rounded_interval(estimate),
-                    "confidence": run.record.statistics.confidence,
-                    "n": result.n,
-                    "neutral": MEASURES.get(name).neutral,
-                    "protocol": run.result.protocol,
-                },
-            }
+            _metric(
+                run,
+                type=MEASURES.get(name).version,
+                title=MEASURES.get(name).title,
+                estimate=estimate.model_copy(update={"n": result.n}),
+                neutral=MEASURES.get(name).neutral,
+                protocol=run.result.protocol,
+            )
             for name in MEASURE_NAMES
             if (estimate := result.estimate(name)).defined
         ],
     )
+
+
+def _metric(
+    run: Run,
+    *,
+    type: str,  # noqa: A002 # the hub's word
+    title: str,
+    estimate: Estimate,
+    neutral: float | None,
+    protocol: str | None,
+) -> dict[str, Any]:
+    known = {
+        "n": estimate.n,
+        "neutral": neutral,
+        "protocol": protocol,
+        "evenhand": run.record.environment.evenhand,
+    }
+    return {
+        "type": type,
+        "name": title,
+        "value": round(estimate.value, 2),
+        "args": {
+            **_rounded_interval(estimate),
+            "confidence": run.record.statistics.confidence,
+            **{name: value for name, value in known.items() if value is not None},
+        },
+    }
 
 
 def _rounded_interval(estimate: Estimate) -> dict[str, float]:
