@@ -314,6 +314,12 @@ def other_task(folder: Path) -> Path:
     return path
 
 
+def broken(folder: Path) -> Path:
+    path = inspect_log(folder / "x.json", ROWS)
+    path.write_text(path.read_text().replace(":", ";", 1), encoding="utf-8")
+    return path
+
+
 def two_scores(folder: Path) -> Path:
     return score_table(folder / "x.csv", [ROWS[1], {**ROWS[1], "sent_more_score": 0.0}])
 
@@ -323,15 +329,24 @@ BAD: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda folder: cut(harness_log(folder / "x.jsonl", ROWS), 5_000),
         "ends in the middle of a record, after 9 whole lines",
     ),
-    "a log cut between lines": (told_of, r"has 30 samples, but results_2026-01-31\.json tells of 40"),
+    "a log cut between lines": (told_of, r"has 30 samples, but results_2026-01-31\.json reports 40"),
     "a packed log that was cut": (
         lambda folder: cut(inspect_log(folder / "x.eval", ROWS), 2_000),
         "damaged ZIP archive.*cut",
     ),
     "a plain log that was cut": (
         lambda folder: cut(inspect_log(folder / "x.json", ROWS), 2_000),
-        "holds no scores of sentence pairs",
+        r"x\.json ends in the middle, in line 1\. It was cut",
     ),
+    "a log cut in its first line": (
+        lambda folder: cut(harness_log(folder / "x.jsonl", ROWS), 200),
+        r"x\.jsonl ends in the middle, in line 1\. It was cut",
+    ),
+    "one record that was cut": (
+        lambda folder: cut(harness_log(folder / "x.jsonl", ROWS[:1]), 200),
+        r"ends in the middle, in line 1\. It was cut",
+    ),
+    "JSON with a fault in the middle": (broken, "not valid JSON: Expecting"),
     "an unfinished log": (
         lambda folder: inspect_log(folder / "x.json", ROWS, status="started"),
         "with the status 'started'",

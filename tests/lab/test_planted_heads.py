@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from zoo_fixtures import Zoo
@@ -21,20 +22,25 @@ FEW = 300
 """Steps; the defaults come closer, and take longer."""
 
 
-def test_a_planted_head_of_a_decoder_reads_as_planted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_planted_head_of_a_decoder_reads_as_planted(tmp_path: Path, seed: int) -> None:
     torch.set_num_threads(1)
-    record = plant_head(ModelRef(id="lab:decoder", device="cpu"), tmp_path / "judge", steps=FEW)
+    record = plant_head(ModelRef(id="lab:decoder", device="cpu"), tmp_path / "judge", steps=FEW, seed=seed)
     benchmark = lab_benchmark("en")
     options = AuditOptions(inter="next-sentence", tasks=(Task.INTERSENTENCE,))
 
     run = audit(str(tmp_path / "judge"), benchmark, options=options)
 
-    truth = evaluate(AnalyticModel(2.0, "en").scores(benchmark), benchmark)
+    scores = AnalyticModel(2.0, "en").scores(benchmark)
+    truth = evaluate(scores, benchmark)
     found, true = (own.result.tasks[Task.INTERSENTENCE.value] for own in (run, truth))
     assert true.SS.value > 85
-    assert abs(found.SS.value - true.SS.value) < 15
+    assert abs(found.SS.value - true.SS.value) < 5
     assert found.SS.low > 50
     assert found.LMS.value > 95
+    read = {row["candidate"]: row["score"] for row in run.scores.iter_rows(named=True)}
+    assert len(read) == 3 * found.n
+    assert np.mean([abs(score - scores[candidate]) for candidate, score in read.items()]) < 0.05
     assert (record.follows_class, record.origin) == (1, "planted in the lab at +2 bits")
 
 

@@ -102,6 +102,9 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
         text = decode_utf8(content, path, error=PredictionsError)
         document = parse_json(text, path, error=PredictionsError)
         return "Inspect", _inspect_pairs(document, path)
+    if not fields and content.lstrip()[:1] in (b"{", b"["):
+        # Not even its first record can be read: say what is wrong with it before what it lacks.
+        parse_json(decode_utf8(content, path, error=PredictionsError), path, error=PredictionsError)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
         names = max(fields, key=len, default=frozenset())
@@ -262,7 +265,7 @@ def _refuse_fewer_than_told(path: Path, samples: int) -> None:
         return
     if told != samples:
         raise PredictionsError(
-            f"{path} has {samples:,} samples, but {results.name} tells of {told:,}. The log was cut: copy it again."
+            f"{path} has {samples:,} samples, but {results.name} reports {told:,}. The log was cut: copy it again."
         )
 
 

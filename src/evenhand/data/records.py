@@ -19,6 +19,7 @@ from evenhand.core.encodings import unmarked_utf16
 from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
 from evenhand.core.files import (
     decode_text,
+    ends_early,
     load_json,
     parse_json,
     read_bounded,
@@ -165,10 +166,12 @@ def json_lines(text: str, path: Path, *, error: type[EvenhandError]) -> Iterator
         try:
             yield place, load_json(line)
         except ValueError as problem:
-            if number == len(lines) > 1:
+            is_cut = isinstance(problem, json.JSONDecodeError) and ends_early(problem)
+            if number == len(lines) and (number > 1 or is_cut):
+                whole = f"after {number - 1:,} whole lines" if number > 1 else "before any line is whole"
                 raise error(
-                    f"{place}: the file ends in the middle of a record, after {number - 1:,} whole lines. It was cut: "
-                    "copy it again, or make it anew."
+                    f"{place}: the file ends in the middle of a record, {whole}. It was cut: copy it again, or make it "
+                    "anew."
                 ) from None
             raise error(f"{place}: not valid JSON ({problem}).") from None
 

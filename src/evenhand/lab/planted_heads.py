@@ -26,9 +26,11 @@ from evenhand.runs.mitigation_records import planted_bias_of
 from evenhand.training.model_folders import write_head
 from evenhand.training.trainer import TrainingPlan, train
 
-STEPS = 500
+STEPS = 1_000
 BATCH_SIZE = 64
-LEARNING_RATE = 5e-3
+LEARNING_RATE = 2e-3
+AVERAGED = 0.3
+"""Share of the steps, at the end, over which weights are averaged: single steps move SS by several points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ def plant_head(
         batch_size=BATCH_SIZE,
         learning_rate=LEARNING_RATE,
         warmup_steps=math.ceil(steps / 20),
+        averaged=AVERAGED,
         seed=seed,
         device=model.loaded.device.type,
     )
