@@ -162,6 +162,11 @@ class ProbeFiles:
             name for name in ("structures", "occupations", "terms") if getattr(self, name) is not None
         )
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As they are given on the command line."""
+        return tuple(part for name in self.given for part in (f"--{name}", str(getattr(self, name))))
+
     def load(self, language: str) -> ProbeSet:
         """The probes of a language, with these files in the place of bundled ones."""
         return load_probes(
