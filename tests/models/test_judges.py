@@ -23,6 +23,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import load
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.energy import NO_GPU
 from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
 from evenhand.workflows.measure import audit
 from evenhand.workflows.next_sentence import train_next_sentence
@@ -111,6 +112,9 @@ def test_the_record_says_what_the_head_is(judges: Judges) -> None:
     assert records["gpt2"]["layers"] == [32, 300, 300, 2]
     assert (records["t5"]["prompt"], records["mt5"]["prompt"]) == ("binary classification: ", "")
     assert records["gpt2"]["training"]["pairs"][0]["language"] == "en"
+    assert records["gpt2"]["training"]["energy"]["reason"] == NO_GPU
+    assert records["gpt2"]["without_label"] is None
+    assert 0 <= records["t5"]["without_label"] <= records["t5"]["test_accuracy"]["n"]
     accuracy = records["gpt2"]["test_accuracy"]
     assert accuracy["low"] <= accuracy["value"] <= accuracy["high"]
 

@@ -29,6 +29,7 @@ from evenhand.mitigation.equalising.gaps import OnlyTerm, finder_for
 from evenhand.mitigation.pairs.matching import Matcher, PairSearch
 from evenhand.models.references import ModelRef
 from evenhand.reporting import render_page
+from evenhand.runs.energy import NO_GPU, EnergyRecord
 from evenhand.stats.resampling import Resampling
 from evenhand.text.twins.listed import ARTICLE, swapper_with
 from evenhand.text.twins.twin import Rejected, Twin
@@ -235,6 +236,7 @@ def test_equalising_takes_the_gaps_of_an_own_pair_and_certificates_judge_it(
         probe(model, probes, options=MalorOptions(resampling=FEW)) for model in (ref.id, made.ref.id)
     )
     assert made.record.experiments == ("father-mother",)
+    assert made.record.energy == EnergyRecord(reason=NO_GPU)
     assert made.record.data is not None
     assert made.record.data.counts["gaps for father-mother"] == len(texts)
     assert set(made.record.before) >= {"father-mother.MALoR"}

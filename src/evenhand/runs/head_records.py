@@ -19,6 +19,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import load_json, read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.recipes import Precision
+from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 HEAD_FILE = "next_sentence.json"
@@ -132,6 +133,8 @@ class HeadTraining(FrozenModel):
     steps: int
     seen_pairs: int = 0
     """Over all passes; each leaves out what does not fill its last stage."""
+    energy: EnergyRecord | None = None
+    """What the training took."""
     environment: EnvironmentRecord
     libraries: dict[str, str]
 

@@ -21,6 +21,7 @@ from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
 from evenhand.models.stereoset_head import converted_judge
 from evenhand.reporting.head_page import render_head_page
+from evenhand.runs.energy import energy_meter
 from evenhand.runs.head_records import (
     HEAD_CURVE_FILE,
     HEAD_PAGE_FILE,
@@ -198,7 +199,8 @@ def _train_head(
                 f"after {curve.last.pairs:,} pairs: right on {curve.last.accuracy:.1%} of a sample of the test pairs"
             ),
         )
-        curve = training.run()
+        with energy_meter(str(loaded.device)) as meter:
+            curve = training.run()
     judged = judge_pairs(judge, encoded[TEST], pad=loaded.pad_id)
     facts = HeadTraining(
         model=model.record,
@@ -215,6 +217,7 @@ def _train_head(
         precision=training.precision,
         steps=training.steps,
         seen_pairs=training.steps * training.batches.batch_size,
+        energy=meter.record,
         environment=EnvironmentRecord.current(),
         libraries=dict(model.libraries),
     )
