@@ -137,9 +137,10 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
     sentences = sum(tally.sentences for tally in tallies)
     usable = maker.articles.total()
     if read < 2:
+        found = f"one article of {sentences:,} sentences" if read else "no articles"
         raise DatasetError(
-            f"The corpus has {read} article of {sentences:,} sentences; the sentence that does not follow comes from "
-            "another one. Give several articles: blank lines part those of plain text, every line of JSON Lines is one."
+            f"The corpus has {found}; the sentence that does not follow comes from another one. Give several articles: "
+            "blank lines part those of plain text, every line of JSON Lines is one."
         )
     if not usable:
         raise DatasetError(

@@ -288,7 +288,8 @@ def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
         return interpret_undefined(group.score)
     lean = lean_of(group.score, 50.0)
     counting = "half" if result.tie_credit else "against it"
-    ties = f", of them {group.ties:,} ties, which count {counting}" if group.ties else ""
+    verb = "a tie, which counts" if group.ties == 1 else "ties, which count"
+    ties = f", {group.ties:,} of them {verb} {counting}" if group.ties else ""
     details = in_brackets(interval_words(group.score, digits=1, level=level), "neutral is 50")
     sentences = [
         f"In {group.score.value:.1f}% of {group.n:,} pairs{ties}, the more stereotypical sentence is the likelier "
