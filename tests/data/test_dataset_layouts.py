@@ -182,7 +182,7 @@ def test_a_folder_without_a_language_names_its_files(tmp_path: Path) -> None:
     builders.write_json(tmp_path / "dev_ptbr.json", builders.document([builders.intra(1)], language=None))
 
     with pytest.raises(
-        DatasetError, match=r"named after a language.*pt-BR\.json; it has dev_ptbr\.json\. Rename"
+        DatasetError, match=r"named after a language.*within two folders; it has dev_ptbr\.json\. Rename"
     ):
         load_dataset(tmp_path)
     with pytest.raises(DatasetError, match=r"it has dev_ptbr\.json"):

@@ -193,7 +193,11 @@ def test_a_number_that_an_experiment_has_twice_is_refused(written: Path) -> None
         pytest.param(b"number," + ONE.encode(), "the column number more than once", id="a column twice"),
         pytest.param((HEADER + "he-she,1,Bäcker [MASK]").encode("latin-1"), "not UTF-8.*iconv", id="Latin-1"),
         pytest.param(ONE.encode("utf-16"), "not UTF-8", id="UTF-16"),
-        pytest.param((HEADER + 'he-she,1,"[MASK] is').encode(), "line 2: not valid CSV", id="open quote"),
+        pytest.param(
+            (HEADER + 'he-she,1,"[MASK] is').encode(),
+            "ends in the middle of a cell .line 2.",
+            id="open quote",
+        ),
         pytest.param((HEADER + 'he-she,1,"[MASK]" is').encode(), "line 2: not valid CSV", id="stray quote"),
     ],
 )

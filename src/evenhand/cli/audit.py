@@ -55,8 +55,8 @@ Data = Annotated[
     typer.Option(
         "--data",
         "-d",
-        help="A dataset's name, or a file or folder in a known layout ($layouts). If not given, the starter set; for "
-        "lab models the lab's own items.",
+        help="A dataset's name, or a file or folder in a known layout ($benchmarks). If not given, the starter set; "
+        "for lab models the lab's own items.",
         rich_help_panel=DATA,
     ),
 ]

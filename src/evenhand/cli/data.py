@@ -11,8 +11,8 @@ import typer
 
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.plain_data import CHECKED_BY_READING, show_plain_data
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
-from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def describe_command(
     """
     from evenhand.data import describe
 
+    if show_plain_data(dataset, json=json):
+        return
     loaded = _load(dataset, language, encoding)
     if loaded.pairs:
         _describe_pairs(loaded.pairs, json=json)
@@ -210,6 +212,8 @@ def check_command(
     if is_table_folder(dataset):
         show_table_problems(Path(dataset), json=json)
         return
+    if show_plain_data(dataset, note=CHECKED_BY_READING, json=json):
+        return
     loaded = _load(dataset, language, encoding)
     original = source_of_data(dataset, source=source, monitor=TerminalMonitor())
     reports = [check(benchmark, source=original) for benchmark in loaded.benchmarks]
@@ -234,8 +238,7 @@ def check_command(
         if not keeps_words_whole(table, target):
             table = _findings_table(report)
         print_table(table)
-        says = plural(len(report.flagged_items()), "item has", "items have")
-        target.print(f"{says} a defect that can move a score (*).")
+        target.print(_flagged_words(len(report.flagged_items()), "item"))
         for name in report.unchecked:
             warn(_unchecked(name, benchmark.language))
     say("All ids: the same command with --json.")
@@ -281,6 +284,11 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
         )
         table.add_row(*row[: len(table.columns)], style=None if finding.count else "dim")
     return table
+
+
+def _flagged_words(count: int, noun: str) -> str:
+    who = f"1 {noun} has" if count == 1 else f"{count:,} {noun}s have"
+    return f"{who} a defect that can move a score (*)."
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -366,8 +374,7 @@ def _show_pair_report(report: PairCheckReport) -> None:
             style=None if finding.ids else "dim",
         )
     print_table(table)
-    says = plural(len(report.flagged_pairs()), "pair has", "pairs have")
-    target.print(f"{says} a defect that can move a score (*).")
+    target.print(_flagged_words(len(report.flagged_pairs()), "pair"))
     for name in report.unchecked:
         warn(_unchecked(name, pairs.language))
 

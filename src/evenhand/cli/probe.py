@@ -47,7 +47,7 @@ Test = Annotated[
 DirectionName = Annotated[
     str | None,
     typer.Option(
-        help="malor: what is masked. gender (the term), occupation, or both.", rich_help_panel=SCORING
+        help="malor: what is masked. gender or term (the term), occupation, or both.", rich_help_panel=SCORING
     ),
 ]
 Score = Annotated[

@@ -114,7 +114,7 @@ def translate_command(
 
     `evenhand data translate probes --to es --out translations/probes-es`
     """
-    from evenhand.data.layouts import LANGUAGE_TAG
+    from evenhand.data.language_names import LANGUAGE_TAG
     from evenhand.translation.translators import TranslatorOptions
     from evenhand.workflows.translate import plan_translation, translate
 
@@ -179,7 +179,7 @@ def _sources(data: str, language: str | None, columns: str | None) -> Sequence[B
 def _source(data: str, language: str | None, columns: str | None) -> Benchmark | TextTable:
     """A benchmark, or a table of texts."""
     from evenhand.data import load_dataset, named_datasets
-    from evenhand.data.layouts import language_named_by
+    from evenhand.data.language_names import language_named_by
     from evenhand.translation.table_files import is_text_table, read_text_table
 
     named = named_datasets().get(data)

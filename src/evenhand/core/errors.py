@@ -96,6 +96,11 @@ def shortlist(names: Iterable[str], limit: int = 5) -> str:
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit:,} more"
 
 
+def are_missing(names: Sequence[str]) -> str:
+    """What is missing, with its verb."""
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing"
+
+
 _LONGEST_FAULT = 300
 """Characters of what a library says; some of them show the whole table."""
 

@@ -144,6 +144,9 @@ def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
     try:
         return load_json(text)
     except json.JSONDecodeError as problem:
+        if ends_early(problem):
+            last = problem.doc.rstrip().count("\n") + 1
+            raise error(f"{path} ends in the middle, in line {last:,}. It was cut: copy it again.") from None
         raise error(
             f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
@@ -164,6 +167,18 @@ def load_json(text: str) -> Any:
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def ends_early(problem: json.JSONDecodeError) -> bool:
+    """Whether a text is the beginning of JSON and no more, as of a file that was cut."""
+    rest = problem.doc[problem.pos :].strip()
+    if not problem.doc.strip():
+        return False
+    if not rest or problem.msg.startswith("Unterminated string"):
+        return True
+    if problem.msg.startswith("Invalid \\uXXXX escape"):
+        return len(rest) <= len("u0000") and '"' not in rest
+    return any(literal.startswith(rest) for literal in ("true", "false", "null", "-"))
 
 
 def is_file_name(name: str) -> bool:

@@ -172,6 +172,11 @@ class SentencePair:
         """Whether both sentences are there."""
         return bool(self.more and self.less)
 
+    @property
+    def neutral(self) -> bool:
+        """Whether its file has one sentence for both groups, which is no pair."""
+        return not self.more and not self.less
+
 
 @dataclass(frozen=True, slots=True)
 class PairSet:

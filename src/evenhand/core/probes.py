@@ -151,6 +151,7 @@ class ProbeProblem(StrEnum):
     GENDERED_WORD = "gendered-word"
     ARTICLE = "article"
     BEYOND_REPAIR = "beyond-repair"
+    RUNNING_TEXT = "running-text"
 
 
 @dataclass(frozen=True, slots=True)

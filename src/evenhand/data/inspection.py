@@ -51,6 +51,9 @@ class TermDefects:
     """How many items about a target term have which defect; an item may have several."""
 
     term: str
+    """The target term itself; in a translation that of the original, whose translations vary."""
+    forms: tuple[str, ...]
+    """How items name it."""
     bias_type: str
     items: int
     with_defect: int
@@ -61,6 +64,7 @@ class TermDefects:
         """Plain values."""
         return {
             "term": self.term,
+            "forms": list(self.forms),
             "bias_type": self.bias_type,
             "items": self.items,
             "with_defect": self.with_defect,
@@ -142,16 +146,17 @@ class CheckReport:
     def by_term(self) -> tuple[TermDefects, ...]:
         """The defects of the items about each target term, the terms with the most such items first."""
         defects = self.defects_by_item()
-        items: dict[tuple[str, str], list[str]] = {}
+        items: dict[tuple[str, str], list[Association]] = {}
         for item in self.benchmark:
-            items.setdefault((item.target, item.bias_type), []).append(item.id)
+            items.setdefault((item.cluster, item.bias_type), []).append(item)
         found = [
             TermDefects(
                 term=term,
+                forms=tuple(sorted({item.target for item in own})),
                 bias_type=bias_type,
                 items=len(own),
-                with_defect=sum(1 for item in own if item in defects),
-                counts=Counter(name for item in own for name in defects.get(item, ())),
+                with_defect=sum(1 for item in own if item.id in defects),
+                counts=Counter(name for item in own for name in defects.get(item.id, ())),
             )
             for (term, bias_type), own in items.items()
         ]

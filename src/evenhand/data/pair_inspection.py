@@ -117,7 +117,13 @@ PAIR_DEFECT_CLASSES = (
         "missing-sentence",
         "one of the two sentences is missing",
         True,
-        _pairs_where(lambda pair: not pair.complete),
+        _pairs_where(lambda pair: not pair.complete and not pair.neutral),
+    ),
+    PairDefectClass(
+        "neutral",
+        "the sentence is the same for both groups, so there is nothing to compare",
+        False,
+        _pairs_where(lambda pair: pair.neutral),
     ),
     PairDefectClass(
         "equal-sentences",

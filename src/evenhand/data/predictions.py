@@ -20,7 +20,7 @@ from typing import Any
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Task
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 
 LAYOUT_HELP = (
     'Scores are read as {"intrasentence": [{"id": ..., "score": ...}], "intersentence": [...]} (JSON, may be '

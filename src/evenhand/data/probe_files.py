@@ -177,19 +177,19 @@ def read_terms(path: Path) -> TermsFile:
     """
     has_genders = has_columns(path, GENDERS) or not has_columns(path, (EXPERIMENT,))
     table = read_table(path, needed=GENDERS if has_genders else (EXPERIMENT,))
-    groups = GENDERS if has_genders else _groups(table.columns, path)
+    groups = GENDERS if has_genders else _groups(table.spelled, path)
     pairs: dict[Experiment | None, list[tuple[str, str]]] = {}
     for row in table.rows:
-        for side, other in (groups, groups[::-1]):
-            if not row[side]:
+        pair = row[groups[0].lower()], row[groups[1].lower()]
+        for side, term, other in zip(groups, pair, pair[::-1], strict=True):
+            if not term:
                 raise DatasetError(
-                    f"{row.place}: no {side} term beside {row[other]!r}. Terms are compared in pairs; "
+                    f"{row.place}: no {side} term beside {other!r}. Terms are compared in pairs; "
                     "give both or remove the row."
                 )
         if not has_genders and not row[EXPERIMENT]:
             raise DatasetError(f"{row.place}: the pair has no experiment. Name one in every row.")
         of_experiment = pairs.setdefault(_experiment(row) if row[EXPERIMENT] else None, [])
-        pair = (row[groups[0]], row[groups[1]])
         if pair in of_experiment:
             raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
@@ -213,7 +213,7 @@ def read_terms(path: Path) -> TermsFile:
 
 def _groups(columns: tuple[str, ...], path: Path) -> tuple[str, str]:
     """The two groups that a file of terms names in its header."""
-    groups = tuple(column for column in columns if column and column != EXPERIMENT)
+    groups = tuple(column for column in columns if column and column.lower() != EXPERIMENT)
     if len(groups) != 2:
         raise DatasetError(
             f"{path} has the columns {', '.join(columns)}. Terms of two groups are compared: beside {EXPERIMENT} it "
@@ -247,7 +247,7 @@ def _structure(row: CsvRow, language: str) -> Structure:
         if count != 1:
             raise DatasetError(
                 f"{row.place}: {text!r} has {count or 'no'} [{kind.value}]; exactly one is needed, "
-                "[MASK] for the gendered term and [OCC] for the occupation."
+                "[MASK] for the term and [OCC] for the occupation."
             )
     for gap in gaps:
         _refuse_form(gap, structure.experiment, language=language, place=row.place)

@@ -24,12 +24,14 @@ MOST_LISTED = 8
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
+_QUOTED_PRONOUN = re.compile(r"[“\"'‘](he|she|his|her|him)[”\"'’]", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
 _SAYS = {
     ProbeProblem.REPEATED: "repeated",
     ProbeProblem.GENDERED_WORD: "with another gendered word",
     ProbeProblem.ARTICLE: "with a or an before a gap",
     ProbeProblem.BEYOND_REPAIR: "marked as beyond repair",
+    ProbeProblem.RUNNING_TEXT: "in name only",
 }
 PROBE_LANGUAGES = ("de", "en")
 """The languages whose probes are bundled."""
@@ -162,6 +164,11 @@ class ProbeFiles:
             name for name in ("structures", "occupations", "terms") if getattr(self, name) is not None
         )
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As they are given on the command line."""
+        return tuple(part for name in self.given for part in (f"--{name}", str(getattr(self, name))))
+
     def load(self, language: str) -> ProbeSet:
         """The probes of a language, with these files in the place of bundled ones."""
         return load_probes(
@@ -196,13 +203,31 @@ def load_listed_probes(structures: str | Path, occupations: str | Path, terms: s
         DatasetError: If a file cannot be read or breaks its layout, or the names are missing.
     """
     probes = _listed_probes("en", structures=structures, occupations=occupations, terms=terms)
+    kept, running_text = without_running_text(probes.structures)
+    probes = replace(probes, structures=kept)
     if Experiment.NAMES in probes.experiments and terms is None:
         raise DatasetError(
             f"{structures} asks for first names, and the study's names are not bundled. Give them as a file with the "
             "columns male and female (--terms), or choose another experiment and leave their structures out."
         )
-    warnings = (*probes.warnings, *_warnings(probes.structures, probes.terms, "en"))
+    warnings = (*probes.warnings, *running_text, *_warnings(probes.structures, probes.terms, "en"))
     return replace(probes, warnings=warnings)
+
+
+def without_running_text(
+    structures: Sequence[Structure],
+) -> tuple[tuple[Structure, ...], tuple[ProbeWarning, ...]]:
+    """The structures, without sentences about the experiment itself, which name two of its terms in quotes."""
+    notes = {
+        structure: f"{structure.number} names {' and '.join(map(repr, quoted))}"
+        for structure in structures
+        if len(quoted := list(dict.fromkeys(_QUOTED_PRONOUN.findall(structure.text)))) > 1
+    }
+    return tuple(own for own in structures if own not in notes), _grouped_by_experiment(
+        ProbeProblem.RUNNING_TEXT,
+        list(notes.items()),
+        meaning="That is text about the experiment. It is not asked; remove it from the file.",
+    )
 
 
 def _listed_probes(

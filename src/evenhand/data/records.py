@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encodings import unmarked_utf16
-from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
 from evenhand.core.files import (
     decode_text,
+    ends_early,
     load_json,
     parse_json,
     read_bounded,
@@ -84,7 +85,7 @@ def read_records(path: Path, *, needed: Sequence[str] = (), encoding: str | None
     missing = [name for name in needed if name not in table.fields]
     if missing:
         raise DatasetError(
-            f"{path} has the fields {', '.join(table.fields)}; {' and '.join(missing)} is missing. "
+            f"{path} has the fields {', '.join(table.fields)}; {are_missing(missing)}. "
             f"Each record needs {', '.join(needed)}."
         )
     if not table.records:
@@ -114,7 +115,7 @@ def has_fields(*names: str) -> Callable[[Path], bool]:
 
 
 def is_record_folder(path: Path) -> bool:
-    """Whether a folder holds one dataset: saved by the library, or as Parquet files below it."""
+    """Whether a folder holds one dataset: saved by the library, or as Parquet files up to two folders below it."""
     if any((path / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS)):
         return True
     return path.is_dir() and bool(_files_below(path, ".parquet"))
@@ -166,10 +167,12 @@ def json_lines(text: str, path: Path, *, error: type[EvenhandError]) -> Iterator
         try:
             yield place, load_json(line)
         except ValueError as problem:
-            if number == len(lines) > 1:
+            is_cut = isinstance(problem, json.JSONDecodeError) and ends_early(problem)
+            if number == len(lines) and (number > 1 or is_cut):
+                whole = f"after {number - 1:,} whole lines" if number > 1 else "before any line is whole"
                 raise error(
-                    f"{place}: the file ends in the middle of a record, after {number - 1:,} whole lines. It was cut: "
-                    "copy it again, or make it anew."
+                    f"{place}: the file ends in the middle of a record, {whole}. It was cut: copy it again, or make it "
+                    "anew."
                 ) from None
             raise error(f"{place}: not valid JSON ({problem}).") from None
 
@@ -259,9 +262,9 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
 
 
 def _files_below(folder: Path, suffix: str) -> list[Path]:
-    """Files of a folder and of the folders in it, no deeper: splits and configurations are stored so."""
+    """Files of a folder and up to two folders deep: configurations, and splits within them, are stored so."""
     try:
-        found = [*folder.glob(f"*{suffix}"), *folder.glob(f"*/*{suffix}")]
+        found = [path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}*{suffix}")]
     except OSError as problem:
         raise DatasetError(f"{folder} cannot be read: {problem.strerror or problem}.") from None
     return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))

@@ -19,7 +19,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import repeated
 from evenhand.data.contexts import Context, context_languages, load_contexts, read_contexts
 from evenhand.data.csv_files import read_table
-from evenhand.data.layouts import LANGUAGE_TAG
+from evenhand.data.language_names import LANGUAGE_TAG
 from evenhand.data.probes import PROBE_LANGUAGES, gendered_vocabulary
 from evenhand.text.word_search import gendered_words_in, words_of
 

@@ -26,7 +26,8 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_text, decode_utf8, parse_json, read_bounded, sha256_of_text
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task, repeated
 from evenhand.data.datasets import BundledDataset, LocalTranslation, PinnedDataset
-from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by
+from evenhand.data.language_names import LANGUAGE_TAG, file_stem, language_named_by
+from evenhand.data.layouts import DatasetLayout
 from evenhand.data.records import Record, RecordTable, has_fields, read_records
 
 STARTER = BundledDataset(

@@ -42,7 +42,7 @@ def record_of(model: LanguageModel) -> ModelRecord:
     loaded = model.loaded
     start = start_token(loaded.tokenizer, loaded.config)
     record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
-    known = {"device": loaded.device.type, "stored_as": loaded.stored_as, "caveats": loaded.caveats}
+    known = {"device": str(loaded.device), "stored_as": loaded.stored_as, "caveats": loaded.caveats}
     return record.model_copy(update=known)
 
 

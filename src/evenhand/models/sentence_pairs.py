@@ -172,6 +172,8 @@ def _questions(
 def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> PairRequests | str:
     if pair.beyond_repair:
         return "people marked the pair as beyond repair"
+    if pair.neutral:
+        return "the sentence is the same for both groups"
     if not pair.complete:
         return "the pair has one sentence only"
     overlong = overlong_reason(pair.more, pair.less)

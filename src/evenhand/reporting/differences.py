@@ -27,7 +27,7 @@ WORDS = {
     "SS": ("leans more towards the stereotypes than", "leans less towards the stereotypes than"),
     "LMS": ("tells sense from nonsense more often than", "tells sense from nonsense less often than"),
     "ICAT": ("is closer to the ideal than", "is farther from the ideal than"),
-    "MALoR": ("ties gender and occupation more closely than", "ties gender and occupation less closely than"),
+    "MALoR": ("lets occupations lean farther than", "lets occupations lean less far than"),
     "score": (
         "prefers the more stereotypical sentence more often than",
         "prefers the more stereotypical sentence less often than",
@@ -37,8 +37,8 @@ WORDS = {
         "lets the pronoun change an occupation more than",
     ),
     "direct_bias": (
-        "has professions closer to the gender direction than",
-        "has professions farther from the gender direction than",
+        "has professions that point farther along the direction than",
+        "has professions that point less far along the direction than",
     ),
     "signed_gap": (
         "speaks better of the first group, compared with the second, than",

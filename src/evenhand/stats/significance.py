@@ -43,6 +43,13 @@ def clustered_sign_flip(net_preferences: Floats, *, resampling: Resampling) -> f
     return share_as_extreme(signs @ deciding, float(deciding.sum()), resampling, len(deciding))
 
 
+def sign_flip_name(net_preferences: Floats, *, resampling: Resampling, of: str) -> str:
+    """What ``clustered_sign_flip`` does with these preferences, in words."""
+    deciding = int(np.count_nonzero(net_preferences))
+    drawn = "exact" if resampling.swaps_are_exhaustive(deciding) else f"{resampling.resamples:,} random"
+    return f"{drawn} sign flips of {of}"
+
+
 def swap_test(statistic: Statistic, clusters: int, *, resampling: Resampling) -> float:
     """Two-sided p-value of second minus first from swapping the runs within whole clusters.
 

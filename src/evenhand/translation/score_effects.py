@@ -18,7 +18,7 @@ from evenhand.core.errors import TranslationError
 from evenhand.core.items import OVERALL, Association, Benchmark, Candidate, Label, Task
 from evenhand.data.defects import TARGET_MISSING
 from evenhand.data.inspection import check_translation
-from evenhand.data.layouts import language_named_by
+from evenhand.data.language_names import language_named_by
 from evenhand.instruments.association.comparison import compare_associations, contributions, shared_items
 from evenhand.runs.comparison import (
     ComparisonOptions,

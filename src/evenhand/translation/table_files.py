@@ -17,7 +17,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.csv_files import read_table
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 from evenhand.translation.answers import AnswerCache, answer_all
 from evenhand.translation.translating import TranslatedFile, keeps_tags, translate_tagged, warn_of_empty
 from evenhand.translation.translators import Translator

@@ -156,6 +156,7 @@ def _difference(
         second=values[1],
         difference=difference,
         p_value=change.p_value(own.contrast, resampling=resampling),
+        test="paired over whole contexts",
         neutral=neutral,
         unit="percent" if neutral is None else "points",
         title=own.title,

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.models.backends.api import ApiOptions
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.options import BYTES_PER_TOKEN

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TranslationError, require_extra
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.translation.translators import (
     THREE_LETTERS,
     LanguagePair,

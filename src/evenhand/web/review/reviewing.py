@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.items import BLANK, Task
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.translation.documents import CONTEXT, SENTENCE, TARGET, WORD
 from evenhand.translation.reviews import (
     REVIEWERS_PER_ITEM,
