@@ -110,6 +110,7 @@ def test_faulty_files_are_refused(
         (("--direction", "up"), "gender"),
         (("--test", "cosinus"), "cosine"),
         (("--score", "sum"), "product"),
+        (("--score", "mean-prob"), "Use --score product"),
         (("--case", "upper"), "as-is"),
         (("--language", "fr"), "en"),
         (("--test", "direct-bias"), "--corpus"),
