@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evenhand.models.engine.memory import BatchMemory
     from evenhand.models.engine.positions import PositionReader
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.loading import Loaded
@@ -203,6 +204,11 @@ class Trains(Protocol):
     @property
     def position_reader(self) -> PositionReader:
         """What reads it, and copies of it, at chosen places."""
+        ...
+
+    @property
+    def batch_memory(self) -> BatchMemory:
+        """What fits into one batch."""
         ...
 
     def pretraining_objective(
