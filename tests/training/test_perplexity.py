@@ -180,16 +180,15 @@ def test_the_seed_alone_chooses_and_batches_do_not_matter(menagerie: Any, name: 
 
 
 @contextmanager
-def cramped(model: nn.Module, most: int) -> Iterator[list[int]]:
-    """A device without memory for more than so many tokens at once; the tokens of every batch that fits."""
-    fitting: list[int] = []
+def cramped(model: nn.Module, most: int) -> Iterator[list[tuple[int, ...]]]:
+    """A device without memory for more than so many tokens at once; the shape of every batch that fits."""
+    fitting: list[tuple[int, ...]] = []
 
     def refuse(_model: nn.Module, _arguments: Any, inputs: dict[str, Any]) -> None:
         if "attention_mask" in inputs:
-            tokens = inputs["input_ids"].numel()
-            if tokens > most:
+            if inputs["input_ids"].numel() > most:
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-            fitting.append(tokens)
+            fitting.append(tuple(inputs["input_ids"].shape))
 
     handle = model.register_forward_pre_hook(refuse, with_kwargs=True)
     try:
@@ -225,14 +224,16 @@ def test_a_sentence_that_never_fits_is_said_in_words(menagerie: Any) -> None:
 def test_batches_keep_to_the_memory_of_the_model(menagerie: Any) -> None:
     loaded = menagerie.model("gpt2").loaded
     model = LanguageModel(loaded)
-    tokens = 60
-    model.memory = MemoryBudget(model.batch_memory.footprint.of_batch(tokens, width=40))
+    footprint = model.batch_memory.footprint
+    model.memory = MemoryBudget(footprint.of_batch(60, width=40))
     del model.batch_memory
     prepared = HeldOut(SENTENCES * 3, model)
-    with Spy(loaded.model) as spy, cramped(loaded.model, tokens) as fitting:
+    with cramped(loaded.model, 10_000) as fitting:
         prepared.loss(loaded.model)
-    assert len(spy.shown) == 3 * len(SENTENCES)
-    assert max(fitting) <= tokens
+    assert sum(rows for rows, _ in fitting) == 3 * len(SENTENCES)
+    assert len(fitting) > 3
+    for rows, width in fitting:
+        assert rows == 1 or footprint.of_batch(rows * width, width=width) <= model.memory.bytes
 
 
 def test_the_mode_of_the_model_is_left_as_it_was_and_dropout_does_not_act(menagerie: Any) -> None:

@@ -47,7 +47,7 @@ class Resampling:
             raise EvenhandError(f"The seed is {self.seed}; it must not be negative.")
 
     def bootstrap_weights(self, clusters: int) -> Iterator[Floats]:
-        """How often each cluster is drawn in each resample: blocks of shape (rows, clusters), one where they are few."""
+        """How often each cluster is drawn in each resample, in blocks of shape (rows, clusters)."""
         if self.resamples * clusters <= MOST_CELLS:
             yield _bootstrap_weights(clusters, self.resamples, self.seed)
             return
