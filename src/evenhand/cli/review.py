@@ -89,7 +89,7 @@ def review_command(
         raise EvenhandError("--collect and --show are two commands. Give one of them.")
     is_table = read_record(folder).is_table
     if is_table and source is not None:
-        raise EvenhandError("The folder of a translated table has its source; leave --source away.")
+        raise EvenhandError("The folder of a translated table has its source; leave out --source.")
     address = server_address(host, port, url)
     database = Database(db)
     try:

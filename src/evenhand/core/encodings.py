@@ -61,7 +61,7 @@ def decoded_as(content: bytes, encoding: str) -> str:
     except UnicodeError as problem:
         raise ValueError(f"it is not text in {encoding} ({problem})") from None
     if codec.name != "utf-8" and not content.isascii() and _is_utf8(content):
-        raise ValueError(f"it is UTF-8, and would be spoilt in {encoding}. Leave --encoding away")
+        raise ValueError(f"it is UTF-8, and would be spoilt in {encoding}. Leave out --encoding")
     if _NOT_TEXT.search(text):
         fault = next(place for place, byte in enumerate(content) if byte > 0x7F)
         raise ValueError(

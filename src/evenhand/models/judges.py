@@ -215,7 +215,7 @@ def new_head_record(loaded: Loaded, *, prompt: str = "") -> HeadRecord:
         return HeadRecord(follows_class=1, kind=kind, encoding=PairEncoding.JOINED, prompt=prompt, **known)
     if prompt:
         raise ModelError(
-            f"{loaded.ref.id} answers with a class, so it has no use for the prompt {prompt!r}. Leave --prompt away."
+            f"{loaded.ref.id} answers with a class, so it has no use for the prompt {prompt!r}. Leave out --prompt."
         )
     own = _own_judge(loaded, HeadRecord(follows_class=BERT_FOLLOWS_CLASS, **known))
     if own is not None:

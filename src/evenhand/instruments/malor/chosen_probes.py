@@ -21,7 +21,7 @@ def probes_of(options: MalorOptions) -> ProbeSet:
     if options.data is not None:
         raise EvenhandError(
             f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
-            "--data away, or give --structures, --occupations or --terms."
+            "out --data, or give --structures, --occupations or --terms."
         )
     protocol = get_probe_protocol(options.protocol)
     if protocol is not MALOR_V1:
@@ -37,7 +37,7 @@ def probes_of(options: MalorOptions) -> ProbeSet:
 def _published_probes(options: MalorOptions, protocol: ProbeProtocol) -> ProbeSet:
     """The probes of a study, from files that its reader has: the package does not ship them."""
     if options.language not in (None, DEFAULT_LANGUAGE):
-        raise EvenhandError(f"{protocol.name} is in English. Leave --language {options.language} away.")
+        raise EvenhandError(f"{protocol.name} is in English. Leave out --language {options.language}.")
     if options.structures is None or options.occupations is None:
         missing = [f"--{name}" for name in ("structures", "occupations") if getattr(options, name) is None]
         raise EvenhandError(
@@ -68,7 +68,7 @@ def case_of(options: MalorOptions) -> TermCase:
         return chosen
     if options.case not in (protocol.case, TermCase.BY_PLACE):
         raise EvenhandError(
-            f"{protocol.name} spells everything in {protocol.case} case. Leave --case {options.case} away."
+            f"{protocol.name} spells everything in {protocol.case} case. Leave out --case {options.case}."
         )
     return TermCase.named(protocol.case)
 

@@ -279,7 +279,7 @@ def _probes(planted: PlantedBias | None, language: str, files: ProbeFiles) -> Pr
     if files.given:
         raise EvenhandError(
             f"A model of the lab knows the lab's words alone, so it takes no {' and no '.join(files.given)} of "
-            "another origin. Leave them away, or use another model."
+            "another origin. Leave out them, or use another model."
         )
     return lab_probes(language)
 
