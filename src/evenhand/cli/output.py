@@ -304,27 +304,31 @@ def exit_when_interrupted() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _progress_lines(description: str, unit: str) -> Callable[[int, int], None]:
-    """A line at every tenth, where nobody watches and what is said goes to a file; none for what is done soon."""
-    told_at = time.monotonic()
-    told = 0
+SECONDS_BETWEEN_LINES = 60.0
+"""In a log, so that an hour of work is seen to go on and still leaves the log short."""
+
+
+def progress_lines(
+    description: str, unit: str, *, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int, int], None]:
+    """Say about once a minute what is done; short work says nothing."""
+    last = clock()
 
     def report(done: int, total: int) -> None:
-        nonlocal told_at, told
-        tenths = 10 * done // total if total else 0
-        if tenths <= told or time.monotonic() - told_at < SECONDS_BETWEEN_LINES:
-            return
-        told_at, told = time.monotonic(), tenths
-        say(f"{description}: {done:,} of {total:,} {unit}")
+        nonlocal last
+        now = clock()
+        if done < total and now - last >= SECONDS_BETWEEN_LINES:
+            last = now
+            say(f"{description}: {done:,} of {total:,} {unit}")
 
     return report
 
 
 @contextmanager
 def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
-    """A bar with what is done, how fast, and the time left."""
+    """A bar with what is done, how fast, and the time left; a line now and then where nobody watches a terminal."""
     if not sys.stderr.isatty():
-        yield _progress_lines(description, unit)
+        yield progress_lines(description, unit)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

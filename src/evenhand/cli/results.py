@@ -125,7 +125,7 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 def _show_probes(runs: Sequence[Run]) -> None:
     """One row per result of any other instrument, and what it says in words."""
     from evenhand.reporting.probes.tables import probe_table
-    from evenhand.reporting.probes.words import probe_sentences
+    from evenhand.reporting.probes.words import correlation_lines, probe_sentences
 
     header, rows = probe_table(runs)
     table = plain_table(*header)
@@ -133,6 +133,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
         table.add_row(*row)
     print_table(table)
     print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))
+    print_lines(f"{run.name}: {line}" for run in runs for line in correlation_lines(run))
 
 
 def show_mitigation(record: MitigationRecord) -> None:

@@ -105,8 +105,14 @@ _LONGEST_FAULT = 300
 """Characters of what a library says; some of them show the whole table."""
 
 
+_RUST_PANIC = "PanicException"
+"""What a library written in Rust raises where it did not expect to fail; its message tells of the library alone."""
+
+
 def fault(problem: BaseException) -> str:
     """The fault of a file: of one that does not validate, the number of faults and the first."""
+    if type(problem).__name__ == _RUST_PANIC:
+        return "its parts do not fit together"
     if not isinstance(problem, ValidationError):
         text = " ".join(str(problem).split())
         return text if len(text) <= _LONGEST_FAULT else f"{text[: _LONGEST_FAULT - 3]}..."

@@ -27,6 +27,7 @@ from evenhand.core.files import (
     sha256_of,
     sha256_of_text,
 )
+from evenhand.core.tables import panics_kept_quiet
 from evenhand.data.csv_files import header_columns, table_from
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def _parquet(content: bytes, path: Path, *, rows: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
+        with panics_kept_quiet():
+            frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise DatasetError(
             f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
@@ -253,7 +255,8 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
             frames.append((path, _parquet(content, path, rows=MOST_ROWS + 1)))
             continue
         try:
-            frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
+            with panics_kept_quiet():
+                frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
             raise DatasetError(
                 f"{path} is a damaged Arrow file ({fault(problem)}). Save the dataset again."

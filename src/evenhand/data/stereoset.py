@@ -251,7 +251,13 @@ def _language(declared: Any, path: Path, *, chosen: str | None) -> str:
         raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'de'.")
     if declared and chosen and declared != chosen:
         raise DatasetError(f"{path} is in {declared!r}, but {chosen!r} was asked for.")
-    tag = declared or chosen or language_named_by(path)
+    named = language_named_by(path)
+    if not declared and chosen and named and named.partition("-")[0] != chosen.partition("-")[0]:
+        raise DatasetError(
+            f"{path} is named after the language {named!r}, but {chosen!r} was asked for. Leave out --language, or "
+            "rename the file."
+        )
+    tag = declared or chosen or named
     if not tag:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example en.")
     return str(tag)

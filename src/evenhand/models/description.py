@@ -148,7 +148,8 @@ def warnings_of_texts(
     """Reasons to doubt that a model knows the language of texts; ``name`` is what they are called."""
     warnings = []
     declared = declared_languages(model, revision)
-    if declared and language not in declared and "multilingual" not in declared:
+    covered = {tag for tag in declared if language == tag or language.startswith(f"{tag}-")}
+    if declared and not covered and "multilingual" not in declared:
         warnings.append(
             f"the model says it was made for {', '.join(declared)}, not for {language}: its scores may "
             "say more about missing knowledge of the language than about stereotypes."

@@ -141,7 +141,7 @@ def _refuse_two_in_one_cell(*groups: Sequence[Run]) -> None:
         twice = repeated(f"{model_of(run)} ({run.record.language}, {run.record.instrument})" for run in runs)
         if twice:
             raise EvenhandError(
-                f"Several runs are of {shortlist(twice, 3)}, and a table has one cell for them. Leave out one."
+                f"Several runs are of {shortlist(twice, 3)}, and a table has one cell for them. Leave one out."
             )
 
 

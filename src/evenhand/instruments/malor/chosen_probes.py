@@ -22,7 +22,7 @@ def probes_of(options: MalorOptions) -> ProbeSet:
     if options.data is not None:
         raise EvenhandError(
             f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
-            "--data away, or give --structures, --occupations or --terms."
+            "out --data, or give --structures, --occupations or --terms."
         )
     protocol = get_probe_protocol(options.protocol)
     if protocol is not MALOR_V1:

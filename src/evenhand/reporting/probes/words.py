@@ -203,6 +203,17 @@ def correlation_figures(correlation: Correlation) -> str:
     )
 
 
+def correlation_lines(run: Run) -> list[str]:
+    """How the leans of each experiment go with real shares of women, where those were given."""
+    return [
+        f"{result.experiment}, {result.direction}: "
+        + " ".join(filter(None, (correlation_verdict(correlation), correlation_figures(correlation))))
+        for result in run.results
+        if isinstance(result, MalorResult)
+        for correlation in result.correlations
+    ]
+
+
 def _typical(result: MalorResult) -> str:
     how = times(result.MALoR.value)
     if result.experiment not in TRAINED_EXPERIMENTS or result.groups != GENDERS:
