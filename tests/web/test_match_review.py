@@ -169,7 +169,7 @@ def test_the_lead_sees_precision_and_takes_the_matches_away(
     path.write_bytes(content.content)
     assert read_review(path).verdicts == review_of(judged(database, name)).verdicts
     rows = list(csv.DictReader(io.StringIO(content.text)))
-    assert list(rows[0]) == ["group", "category", "match", "text", "verdict", "note"]
+    assert list(rows[0]) == ["group", "category", "match", "text", "verdict", "note", "negated"]
 
     lead.get(f"/projects/{NAME}")
     assert "How often matches are right" not in lead.text

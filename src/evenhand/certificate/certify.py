@@ -28,10 +28,12 @@ from evenhand.certificate.quality import (
     passages_row,
     same_tokenizer,
 )
+from evenhand.certificate.regard import regard_quality_rows, trigger_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
+from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
@@ -161,7 +163,7 @@ def _certificate(
     after = theirs.measure() if pair.differs else before
     _refuse_nothing(pair, before, after)
     language = next(iter(before.runs.values())).record.language
-    trained = plan.trained or _trained_for(mitigation, language)
+    trained = plan.trained or _trained_for(mitigation, language, before)
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
@@ -176,6 +178,7 @@ def _certificate(
         lms_row(before, after, plan),
         knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
+        *regard_quality_rows(before, after, plan),
     )
     baseline = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
@@ -272,10 +275,14 @@ def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) 
         )
 
 
-def _trained_for(mitigation: MitigationRecord | None, language: str) -> tuple[str, ...] | None:
+def _trained_for(
+    mitigation: MitigationRecord | None, language: str, measured: Measurements
+) -> tuple[str, ...] | None:
     """What a mitigation was trained on, if that is known and of this language."""
     if mitigation is None or mitigation.language not in (None, language):
         return None
+    if mitigation.trigger is not None:
+        return trigger_figures(mitigation.trigger) if REGARD in measured.runs else None
     return trained_figures(mitigation) or None
 
 

@@ -171,7 +171,8 @@ def _show_numbers(comparison: Comparison) -> None:
         )  # fmt: skip
     print_table(table)
     target.print(
-        f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
+        comparison.shared
+        or f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
     )
     tests = dict.fromkeys(row.test for row in comparison.differences if row.test)
     if tests:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 USER_ERROR = 2
 """Something that the user can mend: a missing file, a wrong option."""
 
-SECONDS_BETWEEN_LINES = 30.0
-"""Between lines about progress, where standard error is no terminal."""
 CHECK_FAILED = 3
 """A measure or an embedded model is not what it should be."""
 
@@ -201,14 +199,20 @@ def strip(estimate: Estimate, *, width: int = 25) -> str:
 
 def print_trigger(trigger: TriggerRecord) -> None:
     """What a trigger does beside other prefixes, on every model that it was tried on."""
-    from evenhand.reporting.prefixes import PREFIX_COLUMNS, prefix_rows
+    from evenhand.reporting.prefixes import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 
-    for comparison in (trigger.comparison, *trigger.transfer):
-        title = f"{comparison.model}   {trigger.text!r}"
-        table = plain_table(*PREFIX_COLUMNS, right=PREFIX_COLUMNS[2:], title=title)
-        for row in prefix_rows(comparison):
-            table.add_row(*row)
-        print_table(table)
+    comparison = trigger.comparison
+    columns = prefix_columns(comparison)
+    table = plain_table(*columns, right=columns[1:], title=f"{comparison.model}   {trigger.text!r}")
+    for row in prefix_rows(comparison):
+        table.add_row(*row)
+    print_table(table)
+    if not trigger.transfer:
+        return
+    table = plain_table(*TRANSFER_COLUMNS, right=TRANSFER_COLUMNS[2:], title="carried to other models")
+    for row in transfer_rows(trigger):
+        table.add_row(*row)
+    print_table(table)
 
 
 def print_lines(lines: Iterable[str]) -> None:

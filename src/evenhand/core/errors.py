@@ -98,7 +98,8 @@ def shortlist(names: Iterable[str], limit: int = 5) -> str:
 
 def are_missing(names: Sequence[str]) -> str:
     """What is missing, with its verb."""
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing"
+    *others, last = names
+    return f"{', '.join(others)} and {last} are missing" if others else f"{last} is missing"
 
 
 _LONGEST_FAULT = 300

@@ -15,7 +15,14 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, show
-from evenhand.reporting.prefixes import NEUTRAL_GAP, prefix_table
+from evenhand.reporting.prefixes import (
+    CHANGE_WORDS,
+    SCORED_WORDS,
+    WRITTEN_WORDS,
+    prefix_table,
+    transfer_table,
+    written_words,
+)
 from evenhand.reporting.words import listed
 from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
 from evenhand.runs.run import Run
@@ -208,9 +215,19 @@ def _trigger_parts(trigger: TriggerRecord) -> Iterator[str]:
     )
     yield f"## What it does\n\n{prefix_table(trigger.comparison)}"
     judged = "contexts" if trigger.targets.by_context else "texts"
-    yield f"Over {trigger.comparison.pairs:,} target pairs of {judged} that the search did not see. {NEUTRAL_GAP}"
-    for other in trigger.transfer:
-        yield f"### Carried to {other.model}\n\n{prefix_table(other)}"
+    if trigger.written:
+        yield f"{written_words(trigger.written)} {WRITTEN_WORDS}"
+    else:
+        yield (
+            "No texts were written behind the prefixes, so this says nothing about how the model speaks of people when "
+            "it writes. Audit it with and without the trigger: `evenhand regard audit`."
+        )
+    yield (
+        f"Likelihoods are of {trigger.comparison.pairs:,} target pairs of {judged} that the search did not see: "
+        f"{SCORED_WORDS} {CHANGE_WORDS}"
+    )
+    if trigger.transfer:
+        yield f"### Carried to other models\n\n{transfer_table(trigger)}"
     seeds = [
         f"| {own.seed} | `{own.text}` | {own.loss:.4f} | {own.steps} | {own.stopped} |"
         for own in trigger.seeds

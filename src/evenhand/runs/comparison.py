@@ -122,6 +122,8 @@ class Comparison(FrozenModel):
     n: int
     left_out: int
     """Items that only one of the two runs scored."""
+    shared: str | None = None
+    """What both runs have in common, in words, where that is not items."""
     differences: tuple[Difference, ...]
     mcnemar: tuple[McNemar, ...] = ()
     notes: tuple[str, ...] = ()

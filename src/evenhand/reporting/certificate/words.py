@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import GENDERS
 from evenhand.reporting.certificate.baseline import baseline_words
+from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DEFINITIONS
+from evenhand.reporting.certificate.regard_words import regard_headline
 from evenhand.reporting.certificate.untrained import untrained_words, wholes
 from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
@@ -32,7 +34,9 @@ def group_words(certificate: Certificate) -> GroupWords:
 def bias_headline(certificate: Certificate) -> str:
     """The verdict on bias in a few words."""
     lean = group_words(certificate).lean
-    return BIAS_HEADLINES[certificate.verdict.bias].format(lean=f"{lean[0].upper()}{lean[1:]}")
+    return regard_headline(certificate) or BIAS_HEADLINES[certificate.verdict.bias].format(
+        lean=f"{lean[0].upper()}{lean[1:]}"
+    )
 
 
 QUALITY_HEADLINES = {
@@ -355,7 +359,7 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
     first, second = group_words(certificate).sides
     return [
         (name, says.format(first=first, second=second))
-        for name, says in DEFINITIONS.items()
+        for name, says in {**DEFINITIONS, **REGARD_DEFINITIONS}.items()
         if any(measure.casefold().startswith(name.casefold()) for measure in measures)
     ]
 
