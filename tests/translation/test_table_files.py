@@ -20,6 +20,11 @@ from evenhand.translation.translating import translate_tagged
 from evenhand.translation.translators import FREE
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+
+
 class ShoutingTranslator:
     """Makes upper case of everything, and translates tags in square brackets too."""
 
@@ -30,11 +35,6 @@ class ShoutingTranslator:
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         return [re.sub(r"\[MASK\]|\[OCC\]", "[TAG]", text).upper() for text in texts]
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
 
 
 def translated(tmp_path: Path, *texts: str) -> dict[str, str]:
