@@ -70,7 +70,7 @@ def test_all_curves_are_drawn(tmp_path: Path, browser: Browser) -> None:
 def test_the_reading_says_when_a_head_only_guesses() -> None:
     assert any("cannot be told from guessing" in sentence for sentence in reading(a_head_record(low=0.45)))
     assert not any("guessing: its" in sentence for sentence in reading(a_head_record()))
-    assert "80.0% (70.0% to 90.0%)" in reading(a_head_record())[0]
+    assert "80.0% correctly (70.0% to 90.0%)" in reading(a_head_record())[0]
 
 
 def test_the_reading_says_when_a_head_is_worse_than_guessing_and_writes_no_label() -> None:
@@ -81,7 +81,7 @@ def test_the_reading_says_when_a_head_is_worse_than_guessing_and_writes_no_label
 
     assert "right less often than guessing" in sentences
     assert "cannot be told from guessing" not in sentences
-    assert "About 190 of the 200 pairs it wrote neither 0 nor 1" in sentences
+    assert "For 190 of the 200 pairs it wrote neither 0 nor 1" in sentences
 
 
 def test_accuracy_is_drawn_with_its_interval_and_smoothed() -> None:

@@ -102,8 +102,8 @@ def reading(record: HeadRecord) -> list[str]:
     if accuracy is None or training is None:
         return []
     sentences = [
-        f"Of {accuracy.n:,} pairs from articles that training never saw, it is right about {accuracy.value:.1%} "
-        f"({accuracy.low:.1%} to {accuracy.high:.1%}); guessing is right about 50%."
+        f"Of {accuracy.n:,} pairs from articles that training never saw, it judges {accuracy.value:.1%} correctly "
+        f"({accuracy.low:.1%} to {accuracy.high:.1%}); guessing gets 50%."
     ]
     if accuracy.high < CHANCE:
         sentences.append("It is right less often than guessing: its judgements say nothing yet.")
@@ -112,7 +112,7 @@ def reading(record: HeadRecord) -> list[str]:
     if record.without_label:
         labels = " nor ".join(record.labels)
         sentences.append(
-            f"About {record.without_label:,} of the {accuracy.n:,} pairs it wrote neither {labels}, which counts as "
+            f"For {record.without_label:,} of the {accuracy.n:,} pairs it wrote neither {labels}, which counts as "
             "wrong. A higher learning rate or more pairs may teach it to write them."
         )
     sentences.append(

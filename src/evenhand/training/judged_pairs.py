@@ -34,7 +34,8 @@ class JudgedPairs:
     @property
     def right(self) -> npt.NDArray[np.bool_]:
         """For each pair, whether its class was answered."""
-        return self.answers == self.classes
+        right: npt.NDArray[np.bool_] = self.answers == self.classes
+        return right
 
     @property
     def without_label(self) -> int:
