@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from scipy import stats
 from slow_malor import small_probes
 from zoo_fixtures import Zoo
@@ -108,21 +111,44 @@ def test_two_models_are_too_few() -> None:
         compared("MALoR he-she", "bits", [1.0, 2.0], [[1.0, 2.0], [1.0, 2.0]])
 
 
+def seeds_of(original: Path, folder: Path) -> list[ModelRef]:
+    """Three models whose weights are a little other than those of the original."""
+    made = []
+    for seed in range(3):
+        copy = shutil.copytree(original, folder / f"seed-{seed}")
+        generator = torch.Generator().manual_seed(seed)
+        weights = load_file(copy / "model.safetensors")
+        for weight in weights.values():
+            weight.add_(0.05 * torch.randn(weight.shape, generator=generator))
+        save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+        made.append(ModelRef(id=str(copy), device="cpu"))
+    return made
+
+
 @pytest.mark.torch
 def test_models_are_measured_and_compared(menagerie: Zoo, tmp_path: Path) -> None:
     ref = ModelRef(id=str(menagerie.folder("bert")), device="cpu")
+    seeds = seeds_of(menagerie.folder("bert"), tmp_path)
     page = tmp_path / "c.html"
 
-    comparison = certify_seeds(ref, [ref, ref, ref], options=PLAN, out=page)
+    comparison = certify_seeds(ref, seeds, options=PLAN, out=page)
 
     (row,) = comparison.rows
     assert row.measure == "MALoR he-she"
-    assert row.difference.value == 0
-    assert row.after == (row.before,) * 3
+    assert len(set(row.after)) == 3
+    assert row.difference.value == pytest.approx(np.mean(row.after) - row.before)
     written = (tmp_path / "c.seeds.json").read_text(encoding="utf-8")
     assert SeedsComparison.model_validate_json(written) == comparison
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"before", "after", "after-2", "after-3"}
-    assert certify_seeds(ref, [ref, ref, ref], options=PLAN, out=page) == comparison
+    assert certify_seeds(ref, seeds, options=PLAN, out=page) == comparison
+    copied = ModelRef(id=str(shutil.copytree(seeds[0].id, tmp_path / "copy")), device="cpu")
+    for models, message in [
+        ([*seeds[:2], ref], "has the same weights as the original"),
+        ([*seeds[:2], copied], r"copy has the same weights as .*seed-0"),
+        (seeds[:2], "2 mitigated models were given"),
+    ]:
+        with pytest.raises(EvenhandError, match=message):
+            certify_seeds(ref, models, options=PLAN, out=page)
 
 
 def test_epochs_are_steps_over_the_examples() -> None:

@@ -133,7 +133,7 @@ def test_a_sample_with_other_labels_is_refused_before_a_model_is_loaded(
     options: RegardOptions, tmp_path: Path
 ) -> None:
     sample = write_sample(tmp_path / "sample.csv", ["The woman worked.", "The man worked."], [4, 5])
-    with pytest.raises(EvenhandError, match="'4' is no label of the scheme regard"):
+    with pytest.raises(EvenhandError, match="'4' is not a label of the scheme regard"):
         audit_regard(["no/such-model"], replace(options, labelled=(sample,)), out=tmp_path)
 
 

@@ -11,6 +11,7 @@ from evenhand.certificate.baseline import MALOR_INSTRUMENT, trivial_baseline
 from evenhand.certificate.bias import (
     bias_rows,
     flipped_occupations,
+    groups_of,
     lean_changes,
     refuse_unknown_figures,
     split_by_training,
@@ -207,6 +208,7 @@ def _certificate(
         else (),
         baseline=baseline,
         occupations=tuple(lean_changes(*probes)) if both_probed else (),
+        groups=groups_of(probes[0]) if probes else {},
         trained_known=trained is not None,
         before=measurers[0].record,
         after=measurers[1].record,

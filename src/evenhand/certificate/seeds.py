@@ -20,6 +20,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Label
+from evenhand.instruments.malor.questions import TERM_DIRECTIONS
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.runs.certificate_quality import QualityVerdict, judged_quality
 from evenhand.runs.run import Run
@@ -97,7 +98,7 @@ def item_values(
 def _malor_values(run: Run) -> dict[str, ItemValues]:
     """How far each occupation leans, to whichever side."""
     return {
-        f"MALoR {result.experiment}{'' if result.direction == 'gender' else ' reversed'}": ItemValues(
+        f"MALoR {result.experiment}{'' if result.direction in TERM_DIRECTIONS else ' reversed'}": ItemValues(
             "occupations",
             "bits",
             {
@@ -126,6 +127,15 @@ def _lms_values(run: Run) -> dict[str, float]:
     return dict(scored.iter_rows())
 
 
+def refuse_too_few_models(count: int) -> None:
+    """Refuse to judge a recipe by fewer mitigated models than can tell how much a seed matters."""
+    if count < FEWEST_MODELS:
+        raise EvenhandError(
+            f"{count} mitigated models were given. To tell what a recipe does whatever the seed takes at least "
+            f"{FEWEST_MODELS}: mitigate with other seeds (--seed), and name all of them."
+        )
+
+
 def compare_seeds(
     before: tuple[str, Mapping[str, ItemValues]],
     after: Sequence[tuple[str, Mapping[str, ItemValues]]],
@@ -141,11 +151,7 @@ def compare_seeds(
     Raises:
         EvenhandError: If there are too few mitigated models.
     """
-    if len(after) < FEWEST_MODELS:
-        raise EvenhandError(
-            f"{len(after)} mitigated models were given. To tell what a recipe does whatever the seed takes at least "
-            f"{FEWEST_MODELS}: mitigate with other seeds (--seed), and name all of them."
-        )
+    refuse_too_few_models(len(after))
     shared = [name for name in before[1] if all(name in values for _, values in after)]
     confidence = plan.resampling.confidence
     margins = {

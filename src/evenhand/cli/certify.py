@@ -222,7 +222,7 @@ def certify_command(
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
     from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.certify import certify, certify_seeds
+    from evenhand.workflows.certify import certify, certify_seeds, refuse_unfit_models
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
     options = CertifyOptions(
@@ -248,14 +248,14 @@ def certify_command(
         regard=_regard(classifier, groups=groups, contexts=contexts, texts=texts),
         resampling=resampling(resamples, seed, confidence),
     )
+    others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
+    if others:
+        refuse_unfit_models(references[0], [references[1], *others])
     with exit_when_interrupted():
         certificate = certify(
             references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
         )
-        if also:
-            others = [
-                model_reference(text, precision=precision, device=device, memory=memory) for text in also
-            ]
+        if others:
             comparison = certify_seeds(
                 references[0], [references[1], *others], options=options, out=out, monitor=TerminalMonitor()
             )

@@ -14,7 +14,7 @@ from evenhand.data.contexts import Context, ContextList, contexts_found_in
 from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.data.label_schemes import load_scheme
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 
 FLAG_KINDS = ("occupation", "respect")
 """The kinds of contexts for which a flag is true and false."""

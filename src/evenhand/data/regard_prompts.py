@@ -19,7 +19,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import repeated
 from evenhand.data.contexts import Context, context_languages, load_contexts, read_contexts
 from evenhand.data.csv_files import read_table
-from evenhand.data.layouts import LANGUAGE_TAG
+from evenhand.data.language_names import LANGUAGE_TAG
 from evenhand.text.gender_marking import words_telling_gender
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"

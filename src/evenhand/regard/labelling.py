@@ -59,7 +59,7 @@ def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
     return LabellingClassifier(
         name=classifier.record.name,
         fingerprint=classifier.record.fingerprint,
-        verdict=None if classifier.check is None else classifier.check.verdict,
+        verdict=classifier.verdict,
         warning=classifier.bias_warning,
         checked=()
         if classifier.check is None

@@ -197,7 +197,7 @@ class MalorPreparation(Preparation):
         ]
         return MalorResult(
             experiment=experiment.value,
-            direction=direction.value,
+            direction=direction.name_for(self.probes.terms[experiment]),
             groups=self.probes.terms[experiment].groups,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
@@ -226,7 +226,12 @@ class MalorPreparation(Preparation):
             },
             options={
                 "experiments": list(dict.fromkeys(experiment.value for experiment, _ in self.plan)),
-                "directions": list(dict.fromkeys(direction.value for _, direction in self.plan)),
+                "directions": list(
+                    dict.fromkeys(
+                        direction.name_for(self.probes.terms[experiment])
+                        for experiment, direction in self.plan
+                    )
+                ),
                 "score": WordScore.named(self.options.score).value,
                 "case": case_of(self.options).value,
                 "scoring": self.scorer.description,
@@ -332,7 +337,7 @@ def _frame(
     rows = [
         {
             "experiment": experiment.value,
-            "direction": direction.value,
+            "direction": direction.name_for(probes.terms[experiment]),
             "structure": structure.number,
             "text": structure.text,
             "occupation": occupation.name,

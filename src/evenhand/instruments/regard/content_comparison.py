@@ -129,6 +129,7 @@ def regard_difference(
         second=values[1],
         difference=difference,
         p_value=p_value,
+        test="paired over whole contexts",
         neutral=neutral,
         unit=measure.unit,
         title=title,

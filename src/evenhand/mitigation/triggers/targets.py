@@ -232,8 +232,8 @@ def targets_from_annotations(
 ) -> TargetSet:
     """Target pairs of annotated texts about a person, *The person worked as ...*, told of two persons.
 
-    Only texts with one label from all annotators are taken, as published. A text that cannot be told of both with
-    certainty is left out, and counted.
+    Of several annotators only texts are taken that at least two labelled, and all alike, as published; labels of a
+    single annotator are taken as they are. A text that cannot be told of both with certainty is left out, and counted.
 
     Args:
         texts: With votes.
@@ -245,10 +245,11 @@ def targets_from_annotations(
     """
     told = tuple(persons or shipped_pairs(language))
     words = person_words(language)
+    settled = texts.unanimous if texts.votes.shape[1] > 1 else texts.labels >= 0
     left_out: Counter[str] = Counter()
     pairs = []
     for number, text in enumerate(texts.rows.texts):
-        if not texts.unanimous[number]:
+        if not settled[number]:
             left_out["annotators do not agree"] += 1
             continue
         code = texts.classes[int(texts.labels[number])]

@@ -6,20 +6,38 @@ import math
 from collections.abc import Sequence
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DEFINITIONS
 from evenhand.reporting.certificate.regard_words import regard_headline
 from evenhand.reporting.certificate.untrained import untrained_words, wholes
+from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.runs.certificates import ALL_PROBES, BiasRow, BiasVerdict, Certificate, ReportedRow
 
 BIAS_HEADLINES = {
-    BiasVerdict.LOWERED: "Gender lean was lowered",
-    BiasVerdict.NOT_LOWERED: "Gender lean is not shown to be lowered",
+    BiasVerdict.LOWERED: "{lean} was lowered",
+    BiasVerdict.NOT_LOWERED: "{lean} is not shown to be lowered",
     BiasVerdict.NOTHING_CHANGED: "Nothing changed",
 }
+
+
+def group_words(certificate: Certificate) -> GroupWords:
+    """What the groups are called that were trained on, or of all experiments where none was."""
+    trained = [row.experiment for row in certificate.trained if row.experiment]
+    measured = [row.experiment for row in certificate.untrained if row.experiment]
+    return words_for_all(certificate.groups.get(name, GENDERS) for name in trained or measured)
+
+
+def bias_headline(certificate: Certificate) -> str:
+    """The verdict on bias in a few words."""
+    lean = group_words(certificate).lean
+    return regard_headline(certificate) or BIAS_HEADLINES[certificate.verdict.bias].format(
+        lean=f"{lean[0].upper()}{lean[1:]}"
+    )
+
 
 QUALITY_HEADLINES = {
     QualityVerdict.KEPT: "Quality was kept",
@@ -29,8 +47,9 @@ QUALITY_HEADLINES = {
 }
 
 DEFINITIONS = {
-    "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
-    "Base rate": "is the lean that all occupations share, above 0 towards men; it is no stereotype of occupations.",
+    "MALoR": "is how far occupations lean to {first} or {second} on average, in bits; each bit doubles, and 0 is "
+    "neutral.",
+    "Base rate": "is the lean that all occupations share, above 0 towards {first}; it is no stereotype of occupations.",
     "Spread": "is how far occupations lie from the base rate on average: the lean that differs by occupation.",
     "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
     "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
@@ -71,11 +90,6 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
-
-
-def bias_headline(certificate: Certificate) -> str:
-    """The verdict on bias in a few words."""
-    return regard_headline(certificate) or BIAS_HEADLINES[certificate.verdict.bias]
 
 
 def bias_scope(certificate: Certificate) -> str:
@@ -342,8 +356,9 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
         measures.append("trivial baseline")
     if any(measure.startswith("ICAT") for measure in measures):
         measures += ["LMS", "SS"]
+    first, second = group_words(certificate).sides
     return [
-        (name, says)
+        (name, says.format(first=first, second=second))
         for name, says in {**DEFINITIONS, **REGARD_DEFINITIONS}.items()
         if any(measure.casefold().startswith(name.casefold()) for measure in measures)
     ]

@@ -12,14 +12,15 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import TRAINED_EXPERIMENTS
 from evenhand.core.probes import GENDERS
 from evenhand.instruments.cosine import CosineResult
-from evenhand.instruments.direct_bias.gender_direction import PRONOUNS
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.instruments.pair_results import CrowsPairsResult
 from evenhand.instruments.settled_scoring import knows_pronouns
+from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
-from evenhand.reporting.plotting import ShownRun, sides_of
+from evenhand.reporting.plotting import ShownRun
+from evenhand.reporting.probes.direct_bias_words import interpret_direct_bias
 from evenhand.reporting.probes.knowledge_words import UNKNOWN_WORDS, interpret_knowledge, unknown_words
 from evenhand.reporting.words import (
     VERDICTS,
@@ -45,11 +46,6 @@ EXPERIMENT_TITLES = {
     "man-woman": "Man and woman",
     "kin": "Relatives: father and mother and the like",
     "titles": "Titles: king and queen and the like",
-}
-
-DIRECTION_TITLES = {
-    "gender": "which gender goes with an occupation",
-    "occupation": "which occupation goes with a gender",
 }
 
 PAIR_DIRECTION_TITLES = {
@@ -80,7 +76,7 @@ def result_title(result: Any) -> str:
     """What a result is about."""
     match result:
         case MalorResult():
-            return group_title(result.experiment, result.direction)
+            return malor_title(result)
         case CosineResult():
             return f"Cosine test, layer {result.layer}"
         case DirectBiasResult():
@@ -113,9 +109,10 @@ def different_questions(runs: Sequence[ShownRun]) -> tuple[str, ...]:
     )
 
 
-def group_title(experiment: str, direction: str) -> str:
+def malor_title(result: MalorResult) -> str:
     """An experiment and its direction."""
-    return f"{EXPERIMENT_TITLES.get(experiment, experiment)} ({DIRECTION_TITLES.get(direction, direction)})"
+    title = EXPERIMENT_TITLES.get(result.experiment, result.experiment)
+    return f"{title} ({words_for(result.groups).direction(result.direction)})"
 
 
 def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
@@ -126,7 +123,8 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     if not knows_pronouns(result.sense):
         return Interpretation(Lean.UNKNOWN, UNKNOWN_WORDS, (unknown_words(result.sense, level=level),))
     shown = Lean.UNKNOWN if not has_interval(estimate) else Lean.TOWARDS if estimate.low > 0 else Lean.OPEN
-    attribute = "gender" if result.groups == GENDERS else "group"
+    words = words_for(result.groups)
+    attribute = words.attribute
     verdict = {
         Lean.TOWARDS: f"{attribute.capitalize()} and occupation are tied",
         Lean.OPEN: f"No tie of {attribute} and occupation is shown",
@@ -141,9 +139,9 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     elif shown is Lean.UNKNOWN:
         sentences.append(unsure(estimate))
     sentences += [
-        _on_the_whole(result.signed_mean, sides_of(result.groups)),
+        _on_the_whole(result.signed_mean, words.sides),
         _apart(spread_of(result), attribute),
-        _strongest(result.occupations, sides_of(result.groups)),
+        _strongest(result.occupations, words.sides),
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
@@ -205,6 +203,17 @@ def correlation_figures(correlation: Correlation) -> str:
     )
 
 
+def correlation_lines(run: Run) -> list[str]:
+    """How the leans of each experiment go with real shares of women, where those were given."""
+    return [
+        f"{result.experiment}, {result.direction}: "
+        + " ".join(filter(None, (correlation_verdict(correlation), correlation_figures(correlation))))
+        for result in run.results
+        if isinstance(result, MalorResult)
+        for correlation in result.correlations
+    ]
+
+
 def _typical(result: MalorResult) -> str:
     how = times(result.MALoR.value)
     if result.experiment not in TRAINED_EXPERIMENTS or result.groups != GENDERS:
@@ -236,13 +245,6 @@ def _on_the_whole(estimate: Estimate, sides: tuple[str, str]) -> str:
         f"On the whole no side is shown to be favoured: {figure}, which includes 0. Leans to opposite sides cancel "
         "out there."
     )
-
-
-def ends_of_direction(result: DirectBiasResult) -> tuple[str, str]:
-    """What direct bias lies between: the two genders where pronouns make the direction, else the two words."""
-    first, second, *_ = (*result.pronouns, "", "")
-    is_pair = first and second and (first, second) not in {own.both for own in PRONOUNS.values()}
-    return (first, second) if is_pair else GENDERS
 
 
 def spread_of(result: MalorResult) -> Estimate:
@@ -297,7 +299,8 @@ def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
         return interpret_undefined(group.score)
     lean = lean_of(group.score, 50.0)
     counting = "half" if result.tie_credit else "against it"
-    ties = f", of them {group.ties:,} ties, which count {counting}" if group.ties else ""
+    verb = "a tie, which counts" if group.ties == 1 else "ties, which count"
+    ties = f", {group.ties:,} of them {verb} {counting}" if group.ties else ""
     details = in_brackets(interval_words(group.score, digits=1, level=level), "neutral is 50")
     sentences = [
         f"In {group.score.value:.1f}% of {group.n:,} pairs{ties}, the more stereotypical sentence is the likelier "
@@ -348,53 +351,10 @@ def _interpret_cosine(result: CosineResult, level: str) -> Interpretation:
     )
 
 
-def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretation:
-    bias, chance = result.direct_bias, result.baseline
-    if not bias.defined:
-        return interpret_undefined(bias)
-    details = in_brackets(interval_words(bias, digits=3, level=level))
-    sentences = [
-        f"Direct bias is {bias.value:.3f}{details} over {len(result.professions):,} professions and "
-        f"{result.sentences:,} sentences."
-    ]
-    lean, verdict, ends = Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], ends_of_direction(result)
-    if not chance.defined:
-        sentences.append(f"There are no random directions to compare with: {chance.reason}.")
-    else:
-        reach = chance.high if not math.isnan(chance.high) else chance.value
-        above = has_interval(bias) and bias.low > reach
-        lean = Lean.TOWARDS if above else Lean.OPEN
-        verdict = (
-            f"Professions follow the {'gender ' if ends == GENDERS else ''}direction"
-            if above
-            else "No more than a random direction would show"
-        )
-        says = (
-            "The whole interval is above that, so chance directions are an unlikely explanation."
-            if above
-            else "The interval is not above that, so nothing more than chance is shown."
-        )
-        sentences.append(
-            f"Random directions give {chance.value:.3f}{in_brackets(interval_words(chance, digits=3))}. {says}"
-        )
-    measured = sorted(
-        (row for row in result.professions if not math.isnan(row.cosine)), key=lambda r: -r.cosine
-    )
-    first, second = (f"the {end} side" if ends == GENDERS else repr(end) for end in ends)
-    for side, own in (
-        (first, [row for row in measured if row.cosine > 0][:_NAMED]),
-        (second, [row for row in reversed(measured) if row.cosine < 0][:_NAMED]),
-    ):
-        if own:
-            names = listed([f"{row.profession} ({signed(row.cosine)})" for row in own])
-            sentences.append(f"Closest to {side}: {names}.")
-    return Interpretation(lean, verdict, tuple(sentences))
-
-
 _INTERPRETERS: Mapping[type, Callable[[Any, str], Interpretation]] = {
     MalorResult: _interpret_malor,
     CrowsPairsResult: _interpret_pairs,
     CosineResult: _interpret_cosine,
-    DirectBiasResult: _interpret_direct_bias,
+    DirectBiasResult: interpret_direct_bias,
     KnowledgeResult: interpret_knowledge,
 }

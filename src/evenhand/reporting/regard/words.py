@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from evenhand.core.counts import plural
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
 from evenhand.reporting.numbers import has_interval, show_p, unsigned
-from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed, plural
+from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import Run
 

@@ -185,6 +185,8 @@ def default_plan(
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
     lab_text = _lab_text(planted, language) if planted else None
     measurements = [*_measurements(before, planted, language, options)]
+    if after and mitigation and mitigation.language == language:
+        _refuse_unmeasured(after, options.trained or mitigation.experiments, measurements)
     if options.regard:
         measurements.append(
             regard_measurement(before, options.regard, language=language, mitigation=mitigation)
@@ -264,6 +266,22 @@ def _measurements(
         )
 
 
+def _refuse_unmeasured(after: ModelRef, trained: Sequence[str], measurements: Sequence[Measurement]) -> None:
+    """Refuse to judge a mitigation by nothing: what it was trained for has to be asked."""
+    asked = {
+        str(experiment)
+        for measurement in measurements
+        if isinstance(measurement.options, MalorOptions) and isinstance(measurement.options.data, ProbeSet)
+        for experiment in measurement.options.data.experiments
+    }
+    missing = [name for name in trained if name not in asked]
+    if missing:
+        raise EvenhandError(
+            f"{after.id} was trained for {' and '.join(missing)}, which the bundled sentences do not ask. Give the "
+            "files that it was trained with: --structures, --occupations and --terms, as far as there are any."
+        )
+
+
 def _settled(planted: PlantedBias | None, language: str, options: CertifyOptions) -> SettledSet:
     """The sentences of the package or of the lab, and those of the text that was given."""
     own = lab_settled(language) if planted else load_settled(language)
@@ -292,7 +310,7 @@ def _probes(planted: PlantedBias | None, language: str, files: ProbeFiles) -> Pr
     if files.given:
         raise EvenhandError(
             f"A model of the lab knows the lab's words alone, so it takes no {' and no '.join(files.given)} of "
-            "another origin. Leave them away, or use another model."
+            "another origin. Leave them out, or use another model."
         )
     return lab_probes(language)
 
