@@ -61,10 +61,13 @@ def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
         fingerprint=classifier.record.fingerprint,
         verdict=classifier.verdict,
         warning=classifier.bias_warning,
-        checked=()
-        if classifier.check is None
-        else tuple(
-            dict.fromkeys(own for pair in classifier.check.pairs for own in (pair.first, pair.second))
+        checked=tuple(
+            dict.fromkeys(
+                own
+                for check in classifier.checks
+                for pair in check.pairs
+                for own in (pair.first, pair.second)
+            )
         ),
     )
 
