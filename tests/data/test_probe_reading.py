@@ -10,7 +10,7 @@ import pytest
 from evenhand.core.errors import DatasetError
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.probes import GrammaticalGender, TermPairs
-from evenhand.data.probes import definitional_pairs, gendered_vocabulary, load_probes
+from evenhand.data.probes import definitional_pairs, gendered_pairs, gendered_vocabulary, load_probes
 
 HEADER = "experiment,number,structure\n"
 GERMAN_HEADER = "occupation,field,masculine,masculine_acc,masculine_dat,masculine_gen,feminine\n"
@@ -366,3 +366,9 @@ def test_terms_that_no_structure_asks_for_are_refused(written: Path, tmp_path: P
         DatasetError, match=r"which experiment.*ask he-she, his-her\. Add the column experiment"
     ):
         terms_from(written, "male,female\nTom,Anna\n", structures=two)
+
+
+def test_the_gendered_vocabulary_has_both_sides_of_every_pair() -> None:
+    pairs = gendered_pairs("en")
+    assert ("uncle", "aunt") in list(pairs)
+    assert gendered_vocabulary("en") == {word for pair in pairs for word in pair}

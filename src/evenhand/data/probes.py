@@ -302,11 +302,17 @@ def definitional_pairs(language: str = "en") -> TermPairs:
     return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]
 
 
-def gendered_vocabulary(language: str = "en") -> frozenset[str]:
+def gendered_pairs(language: str = "en") -> TermPairs:
     """Words that tell a person's gender: pronouns, definitional pairs and the bundled names."""
     files = ("pronouns", "definitional_pairs", "names")
     listed = [read_terms(bundled_probe_path(language, name)).terms.values() for name in files]
-    return frozenset(word for pairs_of_file in listed for pairs in pairs_of_file for word in pairs.all)
+    pairs = [pair for pairs_of_file in listed for own in pairs_of_file for pair in own]
+    return TermPairs(tuple(male for male, _ in pairs), tuple(female for _, female in pairs))
+
+
+def gendered_vocabulary(language: str = "en") -> frozenset[str]:
+    """The words of ``gendered_pairs``, of either gender."""
+    return frozenset(gendered_pairs(language).all)
 
 
 def people_of(language: str) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def prepared(
 
 def replayed(found: PreparedObjective) -> list[Any]:
     objective: Any = found.objective
-    return list(objective._replay.examples)
+    return [example for _, example in objective._replay.examples]
 
 
 def texts_of(menagerie: Zoo, name: str, rows: Sequence[Sequence[int]]) -> list[str]:

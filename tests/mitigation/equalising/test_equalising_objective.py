@@ -26,6 +26,7 @@ from evenhand.mitigation.equalising.gaps import (
     SentenceGap,
     vocabulary_finder,
 )
+from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens, GenderedWords
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GapPiece
 from evenhand.mitigation.equalising.original import FrozenOriginal, Original, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Replay, ReplayedRow
@@ -49,13 +50,14 @@ SENTENCES = (
 )
 ORDINARY = (
     OrdinarySentence("The sea is very cold in winter.", is_neutral=True),
-    OrdinarySentence("My neighbour has a dog that barks at night.", is_neutral=False),
+    OrdinarySentence("My neighbour has a dog in the garden, and it was cold.", is_neutral=False),
     OrdinarySentence("Tea.", is_neutral=True),
-    OrdinarySentence("They said that it was late, and left.", is_neutral=False),
+    OrdinarySentence("It was late, and they left.", is_neutral=False),
 )
 NAMES = ("bert", "roberta", "distilbert", "albert", "gpt2", "llama", "t5", "mt5")
 BALANCE = Balance(weight=0.7, replayed=20)
-TELLING = (60, 61, 75, 90)
+GENDERED = TermPairs(("a", "was"), ("in", "and"))
+"""Words that stand for those that tell a gender: short ones, which are of one token in every vocabulary."""
 TOLERANCE = 1e-5
 
 
@@ -66,6 +68,7 @@ class Lesson:
     model: LanguageModel
     objective: EqualisingObjective
     original: nn.Module
+    telling: GenderedTokens
 
     def batch(self, seed: int = 0) -> list[GapPiece | ReplayedRow]:
         return self.objective.lay_out(self.objective.examples, np.random.default_rng(seed))
@@ -78,7 +81,7 @@ class Lesson:
             batch,
             trees=self.objective.trees,
             open_groups=self.objective.open_groups,
-            telling=TELLING,
+            telling=(self.telling.male.tolist(), self.telling.female.tolist()),
             model=self.model,
             original=self.original,
             trained=trained,
@@ -128,7 +131,10 @@ def lesson(
         assert len(gaps.gaps) == len(SENTENCES)
         if model.family is SENTINEL:
             with_words_of_like_length(gaps)
-    replay = Replay(ORDINARY, model)
+    words = GenderedWords.of([GENDERED], gaps.tokens_of)
+    assert len(words.tokens.male)
+    assert len(words.tokens.female)
+    replay = Replay(ORDINARY, model, words=words)
     original = copy.deepcopy(model.loaded.model)
     objective = EqualisingObjective(
         model,
@@ -136,9 +142,9 @@ def lesson(
         replay=replay,
         original=make_original(model.loaded.model),
         balance=balance,
-        telling=TELLING,
+        telling=words.tokens,
     )
-    return Lesson(model, objective, original)
+    return Lesson(model, objective, original, words.tokens)
 
 
 def test_each_experiment_counts_the_same_as_a_whole(menagerie: Zoo) -> None:
@@ -166,6 +172,8 @@ def test_the_loss_is_that_of_its_definition(menagerie: Zoo, name: str) -> None:
     assert given.model.is_split
     trained = given.model.loaded.model
     assert given.objective.loss(trained, given.batch()).item() > 0.01, "there is nothing to even out"
+    rows = [row for seed in (0, 1) for row in given.batch(seed) if isinstance(row, ReplayedRow)]
+    assert any(row.settled for row in rows), "no word is settled by another"
     # In place: what was the model before it is changed is the original, for good.
     perturb(trained)
     for seed in (0, 1):
@@ -361,7 +369,7 @@ def test_a_batch_that_asks_for_no_ordinary_token_counts_the_gaps_alone(
     draw = replay.draw
 
     def asks_nothing(*arguments: Any) -> list[ReplayedRow]:
-        return [replace(row, places=(), targets=()) for row in draw(*arguments)]
+        return [replace(row, places=(), targets=(), settled=()) for row in draw(*arguments)]
 
     monkeypatch.setattr(replay, "draw", asks_nothing)
     batch = given.batch()
@@ -421,7 +429,7 @@ def assert_same_gradients(found: LossWithGradients, wanted: LossWithGradients) -
     made, expected = (
         torch.cat([own.flatten() for _, own in sorted(each.items())]) for each in (found[1], wanted[1])
     )
-    assert (made - expected).abs().max() <= 1e-6 * max(1.0, expected.abs().max().item())
+    assert (made - expected).abs().max() <= 4e-6 * max(1.0, expected.abs().max().item())
 
 
 def test_a_decoder_is_shown_a_quarter_of_the_gaps_without_what_stands_before(menagerie: Zoo) -> None:

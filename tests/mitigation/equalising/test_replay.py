@@ -11,12 +11,58 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence
-from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, open_flags
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
+from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, open_flags, settled_weights
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, words_of_one_token
+from evenhand.models.language_model import LanguageModel
 
 PRONOUNS = TermPairs(("he",), ("she",))
 NEUTRAL = OrdinarySentence("The sea is very cold in winter.", is_neutral=True)
 TELLING = OrdinarySentence("My aunt has a dog that barks at night.", is_neutral=False)
+
+
+def gendered(model: LanguageModel, *pairs: TermPairs) -> GenderedWords:
+    return GenderedWords.of(pairs or (PRONOUNS,), GapCollector(model).tokens_of)
+
+
+ANIMALS = TermPairs(("neighbour", "a"), ("he", "was"))
+"""Words that stand for those that tell a gender; the zoo's tokenizers have a token for most, and none for *neighbour*
+in GPT-2."""
+
+
+@pytest.mark.parametrize(
+    ("name", "settled"),
+    [("gpt2", {"a", "was"}), ("llama", {"a", "was"}), ("bert", {"neighbour", "a", "was"})],
+)
+def test_a_word_is_settled_where_the_model_sees_another(menagerie: Zoo, name: str, settled: set[str]) -> None:
+    model = menagerie.model(name)
+    sentence = OrdinarySentence("My neighbour has a dog, and it was late.", is_neutral=False)
+    replay = Replay([sentence], model, words=gendered(model, ANIMALS))
+    rows = [row for seed in range(8) for row in replay.draw(60, np.random.default_rng(seed))]
+    found = {
+        model.loaded.tokenizer.decode([row.targets[number]]).strip() for row in rows for number in row.settled
+    }
+    assert found == settled
+    weights = settled_weights(rows[:3])
+    assert len(weights) == sum(len(row.places) for row in rows[:3])
+    assert int((weights > 0).sum()) == sum(len(row.settled) for row in rows[:3])
+
+
+def test_all_settled_places_of_a_draw_count_as_one(menagerie: Zoo) -> None:
+    model = menagerie.model("gpt2")
+    sentences = [OrdinarySentence("My neighbour has a dog, and it was late.", is_neutral=False), NEUTRAL]
+    rows = Replay(sentences, model, words=gendered(model, ANIMALS)).draw(200, np.random.default_rng(0))
+    assert float(settled_weights(rows).sum()) == pytest.approx(1)
+
+
+def test_sentences_that_settle_a_gender_are_drawn_more_often_than_they_occur(menagerie: Zoo) -> None:
+    model = menagerie.model("gpt2")
+    settling = OrdinarySentence("My neighbour has a dog.", is_neutral=False)
+    replay = Replay([settling, *[NEUTRAL] * 99], model, words=gendered(model, ANIMALS))
+    rows = [row for seed in range(40) for row in replay.draw(300, np.random.default_rng(seed))]
+    share = np.mean([bool(row.settled) for row in rows])
+    # A quarter of them, and one of a hundred of the rest; four standard errors on each side.
+    assert share == pytest.approx(0.25 + 0.75 / 100, abs=4 * math.sqrt(0.26 * 0.74 / len(rows)))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
@@ -26,7 +72,7 @@ def test_a_neutral_sentence_is_open_and_another_only_where_nothing_was_seen(
     model = menagerie.model(name)
     generator = np.random.default_rng(0)
     for sentence, opens in ((NEUTRAL, None), (TELLING, 1 if name in ("gpt2", "llama") else 0)):
-        rows = Replay([sentence], model).draw(40, generator)
+        rows = Replay([sentence], model, words=gendered(model)).draw(40, generator)
         assert sum(len(row.places) for row in rows) > 0
         for row in rows:
             assert row.open_places == (len(row.places) if opens is None else opens)
@@ -37,7 +83,7 @@ def test_a_neutral_sentence_is_open_and_another_only_where_nothing_was_seen(
 
 def test_both_kinds_are_drawn_as_often_as_there_are_of_them(menagerie: Zoo) -> None:
     model = menagerie.model("gpt2")
-    replay = Replay([NEUTRAL, TELLING, TELLING, TELLING], model)
+    replay = Replay([NEUTRAL, TELLING, TELLING, TELLING], model, words=gendered(model))
     neutral = model.loaded.tokenizer(NEUTRAL.text)["input_ids"]
     rows = [row for seed in range(40) for row in replay.draw(300, np.random.default_rng(seed))]
     share = np.mean([list(row.ids[-len(neutral) :]) == list(neutral) for row in rows])
@@ -47,7 +93,8 @@ def test_both_kinds_are_drawn_as_often_as_there_are_of_them(menagerie: Zoo) -> N
 
 
 def test_every_token_of_a_draw_counts_the_same(menagerie: Zoo) -> None:
-    rows = Replay([NEUTRAL, TELLING], menagerie.model("gpt2")).draw(100, np.random.default_rng(3))
+    model = menagerie.model("gpt2")
+    rows = Replay([NEUTRAL, TELLING], model, words=gendered(model)).draw(100, np.random.default_rng(3))
     asked = sum(row.text_tokens for row in rows)
     assert asked >= 100
     assert {row.weight for row in rows} == {1 / asked}

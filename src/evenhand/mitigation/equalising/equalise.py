@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from evenhand.core.errors import DatasetError, EvenhandError
-from evenhand.core.probes import ProbeSet
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.core.recipes import Recipe
-from evenhand.data.probes import gendered_vocabulary
+from evenhand.data.probes import gendered_pairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence, TermFinder, finder_for
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Passages, Replay
@@ -84,18 +85,26 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
     ) -> PreparedObjective:
         """Find the gaps, and ordinary sentences to stay the same on."""
         texts: list[TextRecord] = []
+        language = inputs.probes.language
         collector = GapCollector(model, max_tokens=inputs.recipe.max_tokens)
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
         terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
-        find, passages = finder_for(inputs.probes.language, terms), Passages(unprobed, most=MOST_PASSAGES)
+        find, passages = finder_for(language, terms), Passages(unprobed, most=MOST_PASSAGES)
         retold = _retold(passages, model, inputs.probes, find)
         for sentence in collector.collect(retold, find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
-        replay = Replay(ordinary, model, passages=passages.kept, max_tokens=inputs.recipe.max_tokens)
+        words = GenderedWords.of(_gendered_pairs(inputs.probes), collector.tokens_of)
+        replay = Replay(
+            ordinary,
+            model,
+            passages=passages.kept,
+            words=words,
+            max_tokens=inputs.recipe.max_tokens,
+        )
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {
@@ -111,9 +120,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 if inputs.recipe.lora
                 else FrozenOriginal(model.loaded.model),
                 balance=Balance(options.balances[0], options.replayed),
-                telling=collector.one_token_forms(
-                    {*gendered_vocabulary(inputs.probes.language), *_terms_of(inputs.probes)}
-                ),
+                telling=words.tokens,
             ),
             corpus=tuple(texts),
             sha256=digest_of_all(
@@ -162,8 +169,11 @@ class _UnprobedSentences:
         )
 
 
-def _terms_of(probes: ProbeSet) -> Iterator[str]:
-    return (term for pairs in probes.terms.values() for term in pairs.all)
+def _gendered_pairs(probes: ProbeSet) -> Iterator[TermPairs]:
+    """Words that tell a gender, or the group that experiments about others ask for."""
+    yield from probes.terms.values()
+    if any(pairs.tell_gender for pairs in probes.terms.values()):
+        yield gendered_pairs(probes.language)
 
 
 def _retold(

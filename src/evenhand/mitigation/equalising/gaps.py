@@ -264,12 +264,6 @@ class GapCollector:
         )
         return words_of_one_token(trees)
 
-    def one_token_forms(self, words: Iterable[str]) -> frozenset[int]:
-        """The tokens of words behind a space, with and without a capital, where one token is enough."""
-        forms = {form for word in words for form in (word, _with_capital(word))}
-        tokens = (self._tokens(form, " ") for form in sorted(forms))
-        return frozenset(own[0] for own in tokens if own and len(own) == 1)
-
     def collect(self, sentences: Iterable[str], find: TermFinder) -> Iterator[OrdinarySentence]:
         """Take the sentences that have a term and nothing else that is gendered; give back the others."""
         waiting: list[tuple[str, OnlyTerm]] = []
@@ -340,12 +334,12 @@ class GapCollector:
 
     def _sides(self, pairs: TermPairs, preceding: str) -> GenderedGroup:
         male, female = (
-            tuple(tokens for word in side if (tokens := self._tokens(word, preceding)))
+            tuple(tokens for word in side if (tokens := self.tokens_of(word, preceding)))
             for side in (pairs.male, pairs.female)
         )
         return GenderedGroup(male, female)
 
-    def _tokens(self, word: str, preceding: str) -> Tokens | None:
+    def tokens_of(self, word: str, preceding: str) -> Tokens | None:
         """A word's tokens behind a character; None if one of them is unknown."""
         lead = f"a{preceding}" if preceding.isspace() else preceding
         tokenised = tokenise(self._tokenizer, lead + word, special=self._special)

@@ -10,11 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens
 from evenhand.mitigation.equalising.replay import OpenPlaces
 from evenhand.models.engine.positions import PositionStates, in_chunks, within
 
 ALIKE = 8.0
 """How much it counts that a token is as likely after a man as after a woman, beside what it is to be after both."""
+
+HELD = 4.0
+"""How much it counts in ordinary text that the word which comes next is as likely as it is to be. The divergence hardly
+sees an unlikely word become likelier, and perplexity is made of such words."""
 
 RARE = 2 / 3
 """Power of a token's probability by which it counts there."""
@@ -81,10 +86,7 @@ def loss_behind_gaps(
             wanted = [_with_own_words(middle, own[:, telling], share, telling) for own in expected]
         male, female = (functional.log_softmax(own.logits(chunk), dim=-1) for own in states)
         lost = (_divergence(wanted[0], male) + _divergence(wanted[1], female)) / 2
-        apart = (male - female).abs()
-        # KL(half and half || shares) of a token's two probabilities, from their ratio alone.
-        uneven = apart / 2 + torch.log1p((-apart).exp()) - math.log(2)
-        alike: Tensor = torch.linalg.vecdot(counts, uneven)
+        alike: Tensor = torch.linalg.vecdot(counts, _unevenness(male - female))
         return ((lost + ALIKE * alike) * weights[chunk]).sum()
 
     return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 3)))
@@ -96,23 +98,53 @@ def _with_own_words(middle: Tensor, own: Tensor, share: Tensor, telling: Tensor)
     return middle.index_copy(1, telling, own * (share / own.sum(dim=-1, keepdim=True).clamp_min(tiny)))
 
 
+def _unevenness(ratio: Tensor) -> Tensor:
+    """KL(half and half || shares) of two probabilities, from the logarithm of their ratio alone."""
+    apart = ratio.abs()
+    return apart / 2 + torch.log1p((-apart).exp()) - math.log(2)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedPlaces:
+    """Places of ordinary sentences that the model is asked at."""
+
+    targets: Tensor
+    """The tokens that the text has there."""
+    weights: Tensor
+    """How much each counts."""
+    is_open: Tensor
+    """Whether nobody's gender has been told there."""
+    settled: Tensor
+    """How much it counts there that a gender which was told is as likely as it was; 0 at most places."""
+
+
 def loss_elsewhere(
     states: PositionStates,
     original: PositionStates,
-    weights: Tensor,
+    places: ReplayedPlaces,
     open_places: OpenPlaces,
-    is_open: Tensor,
+    telling: GenderedTokens,
     balance: float,
 ) -> Tensor:
-    """How far the model is from what the original expects, evened out where nobody's gender has been told."""
+    """How far the model is from what the original expects, evened out where nobody's gender has been told.
+
+    Where a gender has been told, the divergence hardly sees whether the wrong one has a chance of one in ten or one in
+    a hundred, and evening out makes the wrong one likelier everywhere. So the odds of the two are compared there by
+    themselves, as shares are where they are to be even. So is the probability of the word that the text has.
+    """
 
     def compare(chunk: slice) -> Tensor:
         with torch.no_grad():
             target = original.logits(chunk).softmax(dim=-1)
-            flags = open_places.even_out(target, is_open[chunk])
+            odds = telling.odds(target)
+            flags = open_places.even_out(target, places.is_open[chunk])
         logs = functional.log_softmax(states.logits(chunk), dim=-1)
         lost = _divergence(target, logs) + balance * open_places.unevenness(logs, flags)
-        return (lost * weights[chunk]).sum()
+        tokens = places.targets[chunk, None]
+        likely = target.gather(1, tokens).clamp_min(torch.finfo(target.dtype).tiny).log()
+        lost = lost + HELD * _unevenness(logs.gather(1, tokens) - likely)[:, 0]
+        moved = _unevenness(telling.odds_from_logs(logs) - odds) * places.settled[chunk]
+        return (lost * places.weights[chunk] + balance * moved).sum()
 
     return states.total(in_chunks(compare, len(states), states.at_once))
 

@@ -21,7 +21,7 @@ time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -33,14 +33,16 @@ from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap
+from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens
 from evenhand.mitigation.equalising.losses import (
+    ReplayedPlaces,
     WantedDistributions,
     loss_at_places,
     loss_behind_gaps,
     loss_elsewhere,
 )
 from evenhand.mitigation.equalising.original import Original
-from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, ReplayedRow, open_flags
+from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, ReplayedRow, open_flags, settled_weights
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, TreeSums
 from evenhand.models.engine.positions import PositionStates
 from evenhand.models.language_model import LanguageModel
@@ -51,6 +53,9 @@ from evenhand.models.objectives.objective import TokenQuestions
 TOLD = 2.0
 """How much a word that tells a gender counts in ordinary text where the gender has been told, for each unit of the
 balance; never less than any other word. The more evening out counts, the more it would take along."""
+
+EVIDENCE = 1.0
+"""How much it counts, for each unit of the balance, that the odds of the genders stay where one has been told."""
 
 OPENED = 0.25
 """Share of gaps that a decoder is shown without what stands before, as if they opened a sentence."""
@@ -131,7 +136,7 @@ class GapPiece:
 
 
 class EqualisingObjective:
-    """See the module. ``telling`` are tokens that tell a gender, whatever their place."""
+    """See the module."""
 
     name = "equalise"
 
@@ -142,8 +147,8 @@ class EqualisingObjective:
         *,
         replay: Replay,
         original: Original,
+        telling: GenderedTokens,
         balance: Balance | None = None,
-        telling: Iterable[int] = (),
     ) -> None:
         self.balance = balance or Balance()
         self.trees = tuple(collector.trees)
@@ -154,7 +159,7 @@ class EqualisingObjective:
         self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
-        self._telling = torch.tensor(sorted(telling), dtype=torch.long)
+        self._telling = telling
         self.open_groups = collector.open_groups if self.balance.weight else []
 
     @property
@@ -200,19 +205,24 @@ class EqualisingObjective:
         original = self._original.states(self._reader, model, laid_out.inputs, rows=read[0], columns=read[1])
         states = self._reader.states(model, laid_out.inputs, rows=read[0], columns=read[1])
         (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
-        is_open = open_flags(ordinary)
-        told = torch.isin(asked.targets, self._telling) & ~is_open
+        is_open, telling = open_flags(ordinary), self._telling.to(device)
+        told = torch.isin(asked.targets, self._telling.all) & ~is_open
         weights = asked.weights * torch.where(told, max(1.0, TOLD * self.balance.weight), 1.0)
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
-            + loss_behind_gaps((male, female), expected[1:3], behind, self._telling.to(device))
+            + loss_behind_gaps((male, female), expected[1:3], behind, telling.all)
             + loss_elsewhere(
                 same,
                 expected[3],
-                weights.to(device),
+                ReplayedPlaces(
+                    targets=asked.targets.to(device),
+                    weights=weights.to(device),
+                    is_open=is_open.to(device),
+                    settled=(EVIDENCE * settled_weights(ordinary)).to(device),
+                ),
                 OpenPlaces(self.open_groups, device),
-                is_open.to(device),
+                telling,
                 self.balance.weight,
             )
         )

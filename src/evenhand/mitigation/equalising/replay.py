@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from enum import Enum
 
 import numpy as np
 import torch
@@ -20,9 +21,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from evenhand.mitigation.equalising.gaps import OrdinarySentence
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.objective import PretrainingObjective, TokenRow
+from evenhand.models.objectives.objective import TokenRow
 from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.training.pretraining import pretraining_objective
 
@@ -35,6 +37,9 @@ LEAST_LIKELY = 1e-3
 DRAWN_TOGETHER = 16
 """Ordinary sentences that are drawn at once, until they have tokens enough."""
 
+SETTLING = 0.25
+"""Share of them, at least, that tell a gender more than once: what settles a pronoun is rare in some texts, and the
+first thing that evening out takes along."""
 
 PASSAGE = 3_000
 """Characters of a passage at least, near 700 tokens of English: what is not replayed is not kept, the far end of a long
@@ -68,6 +73,19 @@ class ReplayedRow(TokenRow):
     """An ordinary sentence, and at how many of its first places nobody's gender has been told."""
 
     open_places: int = 0
+    settled: tuple[int, ...] = ()
+    """Which of its places ask for a word that tells a gender, where another has told one already. Passages have none:
+    there, many people are told of, and a word is settled by few of those before it."""
+    settled_weight: float = 0.0
+    """How much each of these counts: all of a draw count the same, and 1 together."""
+
+
+class _Kind(Enum):
+    """What the words of a sentence say about somebody's gender."""
+
+    NEUTRAL = "nothing"
+    SETTLING = "told more than once, so that one word settles another"
+    OTHER = "something"
 
 
 class Replay:
@@ -79,19 +97,25 @@ class Replay:
         model: LanguageModel,
         *,
         passages: Sequence[str] = (),
+        words: GenderedWords,
         max_tokens: int | None = None,
     ) -> None:
-        neutral = [sentence.text for sentence in sentences if sentence.is_neutral]
-        others = [sentence.text for sentence in sentences if not sentence.is_neutral]
-        self._kinds: dict[bool, PretrainingObjective] = {
-            is_neutral: pretraining_objective(texts, model, max_tokens=max_tokens)
-            for is_neutral, texts in ((True, neutral), (False, [*others, *passages]))
+        """``words`` tell a gender."""
+        texts: dict[_Kind, list[str]] = {kind: [] for kind in _Kind}
+        for sentence in sentences:
+            texts[_kind_of(sentence, words)].append(sentence.text)
+        texts[_Kind.OTHER] += passages
+        self._objectives = {
+            kind: pretraining_objective(own, model, max_tokens=max_tokens) for kind, own in texts.items()
         }
         # Nothing stands before the first word, whatever the sentence.
         self._unseen = int(model.gap_contexts().sees_only_before)
-        self._neutral = len(self._kinds[True].examples)
-        self.examples = [example for kind in self._kinds.values() for example in kind.examples]
-        """The neutral ones before the others."""
+        self._words = words
+        self._telling = frozenset(words.tokens.all.tolist())
+        self.examples = [
+            (kind, example) for kind, objective in self._objectives.items() for example in objective.examples
+        ]
+        self._settling = np.flatnonzero([kind is _Kind.SETTLING for kind, _ in self.examples])
 
     def draw(self, tokens: int, generator: np.random.Generator) -> list[ReplayedRow]:
         """Sentences that ask for so many tokens, each of which counts the same.
@@ -106,20 +130,53 @@ class Replay:
                 if asked < tokens:
                     rows.append(row)
                     asked += row.text_tokens
-        return [_with(row, weight=1 / max(1, asked)) for row in rows]
+        settled = max(1, sum(len(row.settled) for row in rows))
+        return [replace(row, weight=1 / max(1, asked), settled_weight=1 / settled) for row in rows]
 
     def _some(self, generator: np.random.Generator) -> list[ReplayedRow]:
         drawn = generator.integers(len(self.examples), size=DRAWN_TOGETHER)
+        if len(self._settling):
+            settles = generator.random(DRAWN_TOGETHER) < SETTLING
+            drawn[settles] = self._settling[generator.integers(len(self._settling), size=settles.sum())]
+        chosen = [self.examples[number] for number in drawn]
         rows: dict[int, ReplayedRow] = {}
-        for is_neutral, kind in self._kinds.items():
-            turns = np.flatnonzero((drawn < self._neutral) == is_neutral).tolist()
+        for kind, objective in self._objectives.items():
+            turns = [turn for turn, (own, _) in enumerate(chosen) if own is kind]
             if turns:
-                laid_out = kind.lay_out([self.examples[drawn[turn]] for turn in turns], generator)
-                rows |= {
-                    turn: _with(row, open_places=len(row.places) if is_neutral else self._unseen)
-                    for turn, row in zip(turns, laid_out, strict=True)
-                }
+                laid_out = objective.lay_out([chosen[turn][1] for turn in turns], generator)
+                rows |= {turn: self._replayed(row, kind) for turn, row in zip(turns, laid_out, strict=True)}
         return [rows[turn] for turn in sorted(rows)]
+
+    def _replayed(self, row: TokenRow, kind: _Kind) -> ReplayedRow:
+        values = {field.name: getattr(row, field.name) for field in fields(row)}
+        if kind is _Kind.NEUTRAL:
+            return ReplayedRow(**values, open_places=len(row.places))
+        settled = tuple(self._settled(row)) if kind is _Kind.SETTLING else ()
+        return ReplayedRow(**values, open_places=self._unseen, settled=settled)
+
+    def _settled(self, row: TokenRow) -> Iterator[int]:
+        """Which places ask for a word that tells a gender where the model sees another one."""
+        if self._telling.isdisjoint(row.targets):
+            return
+        if row.source:
+            begins = next(self._words.places(row.source), None) is not None
+            first = -1 if begins else len(row.ids)
+            others = [first]
+        else:
+            others = [
+                place for word in self._words.places(row.ids, begins=self._unseen) for place in word[-1:]
+            ]
+        for number, (place, target) in enumerate(zip(row.places, row.targets, strict=True)):
+            if target in self._telling and any(
+                own <= place if row.source or self._unseen else own != place for own in others
+            ):
+                yield number
+
+
+def _kind_of(sentence: OrdinarySentence, words: GenderedWords) -> _Kind:
+    if sentence.is_neutral:
+        return _Kind.NEUTRAL
+    return _Kind.SETTLING if words.count(sentence.text) > 1 else _Kind.OTHER
 
 
 class OpenPlaces:
@@ -167,6 +224,9 @@ def open_flags(rows: Sequence[ReplayedRow]) -> Tensor:
     return torch.from_numpy(np.concatenate([np.zeros(0, dtype=bool), *flags]))
 
 
-def _with(row: TokenRow, **changes: float) -> ReplayedRow:
-    values = {field.name: getattr(row, field.name) for field in fields(row)}
-    return ReplayedRow(**{**values, **changes})
+def settled_weights(rows: Sequence[ReplayedRow]) -> Tensor:
+    """How much each place that rows ask at counts as one where a gender has been told, row after row."""
+    weights = [np.zeros(len(row.places), dtype=np.float32) for row in rows]
+    for row, own in zip(rows, weights, strict=True):
+        own[list(row.settled)] = row.settled_weight
+    return torch.from_numpy(np.concatenate([np.zeros(0, dtype=np.float32), *weights]))
