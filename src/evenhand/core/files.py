@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from evenhand.core.encodings import decoded_as, unmarked_utf16, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
+from evenhand.core.processes import is_alive
 
 MAX_BYTES = 64 * 2**20
 """Largest content that is read into memory. The largest published file of this kind has 7 MB."""
@@ -372,36 +373,5 @@ def _is_another_alive(process: str) -> bool:
     return int(process) != os.getpid() and is_alive(int(process))
 
 
-def is_alive(process: int) -> bool:
-    """Whether a process of this number runs on this machine."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    state, _ = _process_state(process)
-    return state not in _DEAD
-
-
-def started_at(process: int) -> str:
-    """When a process began, in the system's own count: another process of the same number has another.
-
-    Empty where the system does not tell.
-    """
-    return _process_state(process)[1]
-
-
 _DEAD = {"Z", "X"}
 """States of a process that has ended, and whose parent has not asked how."""
-
-
-def _process_state(process: int) -> tuple[str, str]:
-    """The state and the beginning of a process, where the system has them in /proc; see proc(5)."""
-    try:
-        content = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "", ""
-    # The name of the program is in parentheses, and may hold anything.
-    fields = content.rpartition(")")[2].split()
-    return fields[0], fields[19]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import cannot_write, is_alive, started_at
+from evenhand.core.files import cannot_write
+from evenhand.core.processes import is_alive, started_at
 
 
 class BusyError(RunError):

@@ -26,7 +26,7 @@ from evenhand.mitigation.equalising.gaps import (
     SentenceGap,
     vocabulary_finder,
 )
-from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens, GenderedWords
+from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens, GenderedWordTokens
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GapPiece
 from evenhand.mitigation.equalising.original import FrozenOriginal, Original, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Replay, ReplayedRow
@@ -131,7 +131,7 @@ def lesson(
         assert len(gaps.gaps) == len(SENTENCES)
         if model.family is SENTINEL:
             with_words_of_like_length(gaps)
-    words = GenderedWords.of([GENDERED], gaps.tokens_of)
+    words = GenderedWordTokens.of([GENDERED], gaps.tokens_of)
     assert len(words.tokens.male)
     assert len(words.tokens.female)
     replay = Replay(ORDINARY, model, words=words)

@@ -11,7 +11,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence
-from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWordTokens
 from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, open_flags, settled_weights
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, words_of_one_token
 from evenhand.models.language_model import LanguageModel
@@ -21,8 +21,8 @@ NEUTRAL = OrdinarySentence("The sea is very cold in winter.", is_neutral=True)
 TELLING = OrdinarySentence("My aunt has a dog that barks at night.", is_neutral=False)
 
 
-def gendered(model: LanguageModel, *pairs: TermPairs) -> GenderedWords:
-    return GenderedWords.of(pairs or (PRONOUNS,), GapCollector(model).tokens_of)
+def gendered(model: LanguageModel, *pairs: TermPairs) -> GenderedWordTokens:
+    return GenderedWordTokens.of(pairs or (PRONOUNS,), GapCollector(model).tokens_of)
 
 
 ANIMALS = TermPairs(("neighbour", "a"), ("he", "was"))

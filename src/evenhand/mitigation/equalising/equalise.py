@@ -10,7 +10,7 @@ from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_pairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence, TermFinder, finder_for
-from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWordTokens
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Passages, Replay
@@ -97,7 +97,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
-        words = GenderedWords.of(_gendered_pairs(inputs.probes), collector.tokens_of)
+        words = GenderedWordTokens.of(_gendered_pairs(inputs.probes), collector.tokens_of)
         replay = Replay(
             ordinary,
             model,

@@ -57,7 +57,7 @@ class GenderedTokens:
 
 
 @dataclass(frozen=True)
-class GenderedWords:
+class GenderedWordTokens:
     """Words that tell a gender, of one token or several."""
 
     tokens: GenderedTokens
@@ -68,7 +68,7 @@ class GenderedWords:
     _opening: dict[int, list[Tokens]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, pairs: Iterable[TermPairs], tokens_of: WordTokens) -> GenderedWords:
+    def of(cls, pairs: Iterable[TermPairs], tokens_of: WordTokens) -> GenderedWordTokens:
         """Words of both sides, with and without a capital."""
         known = list(pairs)
         sides = [

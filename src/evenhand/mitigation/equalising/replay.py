@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from evenhand.mitigation.equalising.gaps import OrdinarySentence
-from evenhand.mitigation.equalising.gendered_tokens import GenderedWords
+from evenhand.mitigation.equalising.gendered_tokens import GenderedWordTokens
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import TokenRow
@@ -97,7 +97,7 @@ class Replay:
         model: LanguageModel,
         *,
         passages: Sequence[str] = (),
-        words: GenderedWords,
+        words: GenderedWordTokens,
         max_tokens: int | None = None,
     ) -> None:
         """``words`` tell a gender."""
@@ -173,7 +173,7 @@ class Replay:
                 yield number
 
 
-def _kind_of(sentence: OrdinarySentence, words: GenderedWords) -> _Kind:
+def _kind_of(sentence: OrdinarySentence, words: GenderedWordTokens) -> _Kind:
     if sentence.is_neutral:
         return _Kind.NEUTRAL
     return _Kind.SETTLING if words.count(sentence.text) > 1 else _Kind.OTHER
