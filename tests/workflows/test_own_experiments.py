@@ -14,7 +14,7 @@ from slow_malor import SlowProbe
 from slow_vectors import slow_cosine, slow_means
 from zoo_fixtures import Zoo
 
-from evenhand.cli.mitigate import run_mitigation
+from evenhand.cli.mitigation_runs import run_mitigation
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet, TermPairs

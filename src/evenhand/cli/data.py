@@ -12,6 +12,12 @@ import typer
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
 from evenhand.cli.plain_data import CHECKED_BY_READING, show_plain_data
+from evenhand.cli.sentence_sets import (
+    describe_sentences,
+    first_ids,
+    sentences_json,
+    show_defects_of_sentences,
+)
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
 from evenhand.core.errors import EvenhandError
 
@@ -27,9 +33,6 @@ if TYPE_CHECKING:
 data_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
 )
-
-_MOST_OF_IDS = 40
-"""Characters for the first ids of a defect; those of StereoSet have 32 each."""
 
 Dataset = Annotated[
     str, typer.Argument(help="A dataset's name, a file or folder in a known layout, or a folder of them.")
@@ -109,7 +112,7 @@ def describe_command(
         _describe_pairs(loaded.pairs, json=json)
         return
     if loaded.sentences:
-        _describe_sentences(loaded.sentences, json=json)
+        describe_sentences(loaded.sentences, json=json)
         return
     description = describe(loaded.benchmarks)
     counts = description.counts("language", "task", "bias_type")
@@ -224,11 +227,11 @@ def check_command(
     pair_reports = [check_pairs(pairs) for pairs in loaded.pairs]
     if json:
         entries = [*map(_report_json, reports), *map(_pair_report_json, pair_reports)]
-        print_json({"datasets": [*entries, *map(_sentences_json, loaded.sentences)]})
+        print_json({"datasets": [*entries, *map(sentences_json, loaded.sentences)]})
         return
     target = console()
     for sentences in loaded.sentences:
-        _show_defects_of_sentences(sentences)
+        show_defects_of_sentences(sentences)
     for pair_report in pair_reports:
         _show_pair_report(pair_report)
     for report in reports:
@@ -280,7 +283,7 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
             finding.task.value,
             f"{finding.count:,} {defect.unit.value}",
             defect.description,
-            _first_ids(finding.ids),
+            first_ids(finding.ids),
         )
         table.add_row(*row[: len(table.columns)], style=None if finding.count else "dim")
     return table
@@ -289,12 +292,6 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
 def _flagged_words(count: int, noun: str) -> str:
     who = f"1 {noun} has" if count == 1 else f"{count:,} {noun}s have"
     return f"{who} a defect that can move a score (*)."
-
-
-def _first_ids(ids: Sequence[str]) -> str:
-    """The first id, and the second where both are short."""
-    two = " ".join(ids[:2])
-    return two if len(two) <= _MOST_OF_IDS else ids[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,40 +322,6 @@ def _load(dataset: str, language: str | None, encoding: str | None) -> LoadedDat
     )
 
 
-def _describe_sentences(sets: Sequence[ProfessionSentences], *, json: bool) -> None:
-    rows = [{"language": each.language, **row} for each in sets for row in each.counts()]
-    if json:
-        print_json({"name": sets[0].name, "licence": sets[0].licence, "counts": rows})
-        return
-    console().print(f"{sets[0].name}   licence: {sets[0].licence or 'not stated in the file'}", style="bold")
-    numbers = ("sentences", "professions", "persons")
-    table = plain_table("language", "who mostly works in it", "person", *numbers, right=numbers)
-    for row in rows:
-        words = [str(row[name]) for name in ("language", "profession_gender", "gender")]
-        table.add_row(*words, *(f"{row[name]:,}" for name in numbers))
-    print_table(table)
-
-
-def _show_defects_of_sentences(sentences: ProfessionSentences) -> None:
-    console().print(f"{sentences.name} ({sentences.language}), {len(sentences):,} sentences", style="bold")
-    table = plain_table("defect", "count", "first ids", right=("count",))
-    for name, ids in sentences.defects().items():
-        table.add_row(name, f"{len(ids):,}", _first_ids(ids) if ids else "", style=None if ids else "dim")
-    print_table(table)
-
-
-def _sentences_json(sentences: ProfessionSentences) -> dict[str, object]:
-    return {
-        "name": sentences.name,
-        "language": sentences.language,
-        "sentences": len(sentences),
-        "defects": [
-            {"defect": name, "count": len(ids), "flagged": False, "ids": list(ids)}
-            for name, ids in sentences.defects().items()
-        ],
-    }
-
-
 def _show_pair_report(report: PairCheckReport) -> None:
     target = console()
     pairs = report.pairs
@@ -370,7 +333,7 @@ def _show_pair_report(report: PairCheckReport) -> None:
             defect.name + (" *" if defect.flagged else ""),
             f"{len(finding.ids):,}",
             defect.description,
-            _first_ids(finding.ids) if finding.ids else "",
+            first_ids(finding.ids) if finding.ids else "",
             style=None if finding.ids else "dim",
         )
     print_table(table)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +35,7 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
     chosen_mitigation,
 )
+from evenhand.cli.mitigation_runs import mitigation_data, run_mitigation
 from evenhand.cli.options import (
     OUTPUT,
     AllowPickleWeights,
@@ -48,17 +47,12 @@ from evenhand.cli.options import (
     model_reference,
 )
 from evenhand.cli.output import (
-    TerminalMonitor,
-    exit_when_interrupted,
-    print_json,
-    print_trigger,
     say,
 )
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.mitigation import MitigationData, MitigationOptions
-    from evenhand.models.references import ModelRef
+    pass
 
 EQUALISE, COUNTERFACTUAL = "equalise", "counterfactual"
 
@@ -175,7 +169,7 @@ def equalise_command(
         own={"balances": balance},
         settings=None,
     )
-    data = _data(
+    data = mitigation_data(
         ref,
         corpus=corpus,
         experiment=experiment,
@@ -267,7 +261,7 @@ def counterfactual_command(
         own={"whole_words": whole_words or None},
         settings=None,
     )
-    data = _data(
+    data = mitigation_data(
         ref,
         corpus=corpus,
         experiment=experiment,
@@ -328,7 +322,7 @@ def _command_of(method: str) -> Any:
             memory=memory,
         )
         options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
-        data = _data(
+        data = mitigation_data(
             ref,
             corpus=corpus,
             experiment=experiment,
@@ -359,63 +353,3 @@ def _settings_of(method: str) -> str:
     options = fields(MITIGATIONS.get(method).options_type)
     lines = [f"`--set {own.name}=...` {own.metadata.get('help', '')}" for own in options]
     return "\n\n".join(["**Its own options**", *lines] if lines else ["It has no options of its own."])
-
-
-def _data(
-    ref: ModelRef,
-    *,
-    corpus: list[str] | None,
-    experiment: list[str] | None,
-    language: str | None,
-    held_out: list[Path] | None,
-    probe_files: tuple[Path | None, Path | None, Path | None],
-) -> MitigationData:
-    from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.defaults.mitigating import default_data
-
-    return default_data(
-        ref,
-        corpus or (),
-        experiments=experiment or ("all",),
-        language=language,
-        held_out=held_out or (),
-        probe_files=ProbeFiles(*probe_files),
-    )
-
-
-def run_mitigation(
-    ref: ModelRef,
-    method: str,
-    *,
-    data: MitigationData,
-    options: MitigationOptions,
-    out: Path,
-    fresh: bool,
-    json: bool,
-    files: tuple[Path | None, Path | None, Path | None] = (None, None, None),
-) -> None:
-    """Mitigate a model, and print what was done and how to measure it, with the files that it was trained with."""
-    from evenhand.cli.results import show_mitigation
-    from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.mitigate import mitigate
-
-    with exit_when_interrupted():
-        mitigated = mitigate(
-            ref,
-            method,
-            out=out,
-            data=data,
-            options=options,
-            fresh=fresh,
-            monitor=TerminalMonitor(),
-            command=shlex.join(["evenhand", *sys.argv[1:]]),
-        )
-    name = f"{ref.id}@{ref.revision}" if ref.revision else ref.id
-    certify = ["evenhand", "certify", name, str(out), *ProbeFiles(*files).arguments]
-    say(f"Wrote {out}. Measure the difference with: {shlex.join(certify)}")
-    if json:
-        print_json(mitigated.record.model_dump(mode="json"))
-    elif mitigated.record.trigger:
-        print_trigger(mitigated.record.trigger)
-    else:
-        show_mitigation(mitigated.record)

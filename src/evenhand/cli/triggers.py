@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.mitigate import Out, run_mitigation
+from evenhand.cli.mitigate import Out
 from evenhand.cli.mitigation_options import Corpus, HeldOutFiles, Language, ModelName
+from evenhand.cli.mitigation_runs import run_mitigation
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,

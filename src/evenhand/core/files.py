@@ -371,7 +371,3 @@ def _is_another_alive(process: str) -> bool:
     if not process.isdigit():
         return True
     return int(process) != os.getpid() and is_alive(int(process))
-
-
-_DEAD = {"Z", "X"}
-"""States of a process that has ended, and whose parent has not asked how."""

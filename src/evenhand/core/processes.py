@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+_DEAD = {"Z", "X"}
+"""States of a process that has ended, and whose parent has not asked how."""
+
 
 def is_alive(process: int) -> bool:
     """Whether a process of this number runs on this machine."""

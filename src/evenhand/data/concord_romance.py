@@ -35,14 +35,14 @@ _PLURALS = (("ces", "z"), ("ones", "ón"), ("aux", "al"), ("es", ""), ("s", ""),
 
 
 @dataclass(frozen=True, slots=True)
-class BlankPlace:
+class BlankForms:
     """What is known of the place of a blank: the forms that fit, and whether only adjectives are judged there."""
 
     forms: Forms
     for_adjectives: bool
 
 
-_UNKNOWN = BlankPlace(_ANY, for_adjectives=True)
+_UNKNOWN = BlankForms(_ANY, for_adjectives=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ConcordRules:
         is_noun = folded in self.nouns or any(singular in self.nouns for singular in _singulars(folded))
         return not is_noun and folded.endswith(self.adjective_endings)
 
-    def _place(self, context: str) -> BlankPlace:
+    def _place(self, context: str) -> BlankForms:
         before, _, after = context.casefold().replace("’", "'").partition(BLANK.casefold())
         if before.rstrip()[-1:] in ENDS_A_CLAUSE:
             return _UNKNOWN
@@ -116,7 +116,7 @@ class ConcordRules:
         if words and words[-1] in self.before and words[-1] not in _PRONOUNS:
             is_object = words[-1] in _OBJECTS and words[-2:-1] and words[-2] in self.objects_follow
             return (
-                _UNKNOWN if is_object else BlankPlace(self._with_noun(words[-1], after), for_adjectives=False)
+                _UNKNOWN if is_object else BlankForms(self._with_noun(words[-1], after), for_adjectives=False)
             )
         while words and words[-1] in self.adverbs:
             words.pop()
@@ -124,7 +124,7 @@ class ConcordRules:
             return _UNKNOWN
         is_predicate = words[-1] in self.copulas
         forms = self._subject(words) if is_predicate else self._noun_before(words)
-        return BlankPlace(forms, for_adjectives=True)
+        return BlankForms(forms, for_adjectives=True)
 
     def _with_noun(self, word: str, after: str) -> Forms:
         """The forms that a word leaves open before a noun that may follow the blank."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from evenhand.core.experiments import Experiment, in_order
 from evenhand.core.probes import ProbeProblem, ProbeWarning, Structure, find_gaps
 
+_WORD = re.compile(r"[^\W\d_]+")
+MOST_LISTED = 8
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _QUOTED_PRONOUN = re.compile(r"[“\"'‘](he|she|his|her|him)[”\"'’]", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
@@ -32,7 +34,7 @@ def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...
         first = kept.setdefault(key, structure)
         if first is not structure:
             repeats.append((structure, f"{structure.number} repeats {first.number}"))
-    return tuple(kept.values()), _grouped_by_experiment(
+    return tuple(kept.values()), grouped_by_experiment(
         ProbeProblem.REPEATED,
         repeats,
         meaning="Only the first of each is asked; reword the others or remove them.",
@@ -53,7 +55,7 @@ def gendered_words(structures: Iterable[Structure], words: Iterable[str]) -> tup
         leaks = [word for word in _words_beside_gaps(structure) if {word, word.casefold()} & listed]
         if leaks:
             notes.append((structure, f"{structure.number} has {', '.join(dict.fromkeys(leaks))}"))
-    return _grouped_by_experiment(
+    return grouped_by_experiment(
         ProbeProblem.GENDERED_WORD,
         notes,
         meaning="Such a word can give the answer away; reword the structure.",
@@ -67,7 +69,7 @@ def articles_before_gaps(structures: Iterable[Structure]) -> tuple[ProbeWarning,
         for structure in structures
         if any(_ENGLISH_ARTICLE.search(structure.text[: gap.start]) for gap in find_gaps(structure.text))
     ]
-    return _grouped_by_experiment(
+    return grouped_by_experiment(
         ProbeProblem.ARTICLE,
         notes,
         meaning="The sound after the article then decides as well (a nurse, an engineer); "
@@ -83,9 +85,10 @@ def _words_beside_gaps(structure: Structure) -> list[str]:
     return _WORD.findall(" ".join([*pieces, structure.text[end:]]))
 
 
-def _grouped_by_experiment(
+def grouped_by_experiment(
     problem: ProbeProblem, notes: Sequence[tuple[Structure, str]], *, meaning: str
 ) -> tuple[ProbeWarning, ...]:
+    """One warning for each experiment, with what its structures are noted for."""
     warnings = []
     for experiment in in_order(structure.experiment for structure, _ in notes):
         ours = [(structure, note) for structure, note in notes if structure.experiment == experiment]
@@ -113,7 +116,7 @@ def without_running_text(
         for structure in structures
         if len(quoted := list(dict.fromkeys(_QUOTED_PRONOUN.findall(structure.text)))) > 1
     }
-    return tuple(own for own in structures if own not in notes), _grouped_by_experiment(
+    return tuple(own for own in structures if own not in notes), grouped_by_experiment(
         ProbeProblem.RUNNING_TEXT,
         list(notes.items()),
         meaning="That is text about the experiment. It is not asked; remove it from the file.",

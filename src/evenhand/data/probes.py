@@ -5,7 +5,6 @@ Flaws of structures that can still be asked, such as another gendered word, are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -22,13 +21,11 @@ from evenhand.data.probe_warnings import (
     articles_before_gaps,
     first_of_each,
     gendered_words,
+    grouped_by_experiment,
     without_running_text,
 )
 from evenhand.data.settled import load_settled, settled_languages
 
-MOST_LISTED = 8
-
-_WORD = re.compile(r"[^\W\d_]+")
 PROBE_LANGUAGES = ("de", "en")
 """The languages whose probes are bundled."""
 
@@ -144,7 +141,7 @@ def _listed_probes(
         structures=structures_file.structures,
         occupations=occupations_file.occupations,
         terms=by_experiment,
-        warnings=_grouped_by_experiment(
+        warnings=grouped_by_experiment(
             ProbeProblem.BEYOND_REPAIR,
             [(structure, f"{structure.number}") for structure in structures_file.beyond_repair],
             meaning="Marked structures are not asked.",

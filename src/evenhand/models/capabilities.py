@@ -322,6 +322,11 @@ def refuse_unfit_texts(texts: Sequence[str], *, argument: str) -> None:
 
 def fit_texts(texts: Iterable[str], *, argument: str) -> Iterator[str]:
     """The texts one by one, as they are needed; what is no text or cannot be written down is refused at its place."""
+    refuse_single_text(texts, argument=argument)
+    return _fit_texts(texts, argument)
+
+
+def _fit_texts(texts: Iterable[str], argument: str) -> Iterator[str]:
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise ModelError(f"{argument}[{place}] is {text!r}; a text is needed.")

@@ -107,6 +107,10 @@ class WordEmbedder:
             A vector for each word in 32-bit floats, or why there is none: its text is longer than the model takes, no
             token stands for it, the tokenizer does not know it, or the model gave NaN.
         """
+        if len(texts) != len(spans):
+            raise ModelError(
+                f"There are {len(texts):,} texts and {len(spans):,} spans. Give one span for each text."
+            )
         chosen = self.layer_number(layer)
         embedded: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
         places = []

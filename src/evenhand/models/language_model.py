@@ -21,7 +21,6 @@ from evenhand.models.capabilities import (
     ScoresText,
     TextScore,
     fit_texts,
-    refuse_single_text,
     refuse_unfit_texts,
     require,
 )
@@ -330,15 +329,10 @@ class LanguageModel:
     ) -> list[Vector | NotEmbedded]:
         """The contextual vector of a span of characters in each text, at a layer.
 
-        Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
-        before the word.
+        Layers are numbered as by ``layer_number``. A decoder's vector of a word knows only what comes before the word.
         """
         self.ref.refuse_prefix()
         refuse_unfit_texts(texts, argument="texts")
-        if len(texts) != len(spans):
-            raise ModelError(
-                f"There are {len(texts):,} texts and {len(spans):,} spans. Give one span for each text."
-            )
         return self.embedder.embed(texts, spans, layer=layer)
 
     @cached_property
@@ -365,7 +359,6 @@ class LanguageModel:
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
         """
         require(self, Generates, purpose="write texts")
-        refuse_single_text(prompts, argument="prompts")
         return self.generator.generate(
             fit_texts(prompts, argument="prompts"),
             options or GenerationOptions(),
