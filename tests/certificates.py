@@ -10,16 +10,9 @@ import numpy as np
 from probe_runs import estimate
 
 from evenhand.core.estimates import Estimate
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, SeedRow
-from evenhand.runs.certificates import (
-    BiasRow,
-    BiasVerdict,
-    Bounds,
-    Certificate,
-    LeanChange,
-    OverCorrection,
-    Verdict,
-)
+from evenhand.runs.certificates import Certificate, LeanChange, OverCorrection, Verdict
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.runs.weights_changes import TensorChange, WeightsChange

@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, BertForPreTraining
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import open_term
 from evenhand.lab.items import lab_probes
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict
 from evenhand.workflows.models import reference_to
 
 LOST = 5

@@ -23,9 +23,10 @@ from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import read_certificate, sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict, Certificate, verdict_of
+from evenhand.runs.certificates import Certificate, verdict_of
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.training.classification import new_classifier

@@ -37,8 +37,8 @@ from evenhand.mitigation.texts import (
 from evenhand.mitigation.training_mitigation import MitigationInputs
 from evenhand.reporting.certificate.words import sample_words
 from evenhand.reporting.tables import certificate_rows
+from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.certificate_files import read_certificate
-from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling

@@ -15,8 +15,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run

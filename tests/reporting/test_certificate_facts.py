@@ -12,7 +12,8 @@ import pytest
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import definitions, turned_words
-from evenhand.runs.certificates import Bounds, Certificate
+from evenhand.runs.certificate_bias import Bounds
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.weights_changes import WeightsChange
 
 WHY = "all target terms have the same value"

@@ -20,17 +20,10 @@ from evenhand.reporting.certificate.words import (
     relative_words,
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import (
-    BiasRow,
-    BiasVerdict,
-    Bounds,
-    Certificate,
-    OverCorrection,
-    Verdict,
-    bias_verdict,
-)
+from evenhand.runs.certificates import Certificate, OverCorrection, Verdict
 
 
 def test_the_numbers_stand_behind_the_verdict() -> None:

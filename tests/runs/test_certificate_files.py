@@ -18,9 +18,10 @@ from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.models.capabilities import FillsBlanks
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import fingerprint_of_certificate, read_certificate, sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict, Certificate, Verdict, verdict_of
+from evenhand.runs.certificates import Certificate, Verdict, verdict_of
 from evenhand.runs.records import StatisticsRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling

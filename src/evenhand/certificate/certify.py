@@ -34,6 +34,7 @@ from evenhand.instruments.instrument import statistics_record
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
+from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
     read_certificate,
@@ -43,15 +44,12 @@ from evenhand.runs.certificate_files import (
 from evenhand.runs.certificate_quality import quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
-    ALL_PROBES,
     BASELINE,
     BEFORE,
     CERTIFICATE_SCHEMA_VERSION,
-    BiasRow,
     Certificate,
     TrivialBaseline,
     Verdict,
-    bias_verdict,
 )
 from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord

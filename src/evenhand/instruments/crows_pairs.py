@@ -41,7 +41,7 @@ from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelRef
 from evenhand.models.sentence_pairs import PairScore, score_pairs
 from evenhand.models.text_model import cost_notices, measurable
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (

@@ -19,8 +19,9 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
-from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, BiasRow, Certificate, verdict_of
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, verdict_of
 from evenhand.runs.records import RECORD_FILE, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling

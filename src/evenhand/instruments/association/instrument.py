@@ -27,8 +27,8 @@ from evenhand.instruments.instrument import Instrument, InstrumentOptions, Prepa
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE

@@ -25,7 +25,7 @@ from evenhand.instruments.malor.estimates import (
     spread_estimate,
 )
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
-from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,

@@ -28,7 +28,7 @@ from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.calibration import Expectation, Response
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run

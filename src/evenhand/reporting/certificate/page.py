@@ -53,8 +53,9 @@ from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Pl
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import as_sentence, language_name
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate
+from evenhand.runs.certificates import Certificate
 
 TONES = {
     BiasVerdict.LOWERED: "good",

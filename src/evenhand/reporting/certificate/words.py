@@ -10,8 +10,9 @@ from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.untrained import untrained_words, wholes
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
+from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, BiasVerdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import ALL_PROBES, BiasRow, BiasVerdict, Certificate, ReportedRow
+from evenhand.runs.certificates import Certificate, ReportedRow
 
 BIAS_HEADLINES = {
     BiasVerdict.LOWERED: "Gender lean was lowered",
