@@ -59,7 +59,9 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
     assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT", "CrowS-Pairs"}
     parts = {row.measure for row in certificate.untrained if row.part_of}
     assert parts == {f"{part} {name}" for part in ("base rate", "spread") for name in ("his-her", "names")}
-    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "knowledge", "accuracy"]
+    assert [row.measure for row in certificate.quality] == [
+        "perplexity", "LMS", "knowledge", "evidence", "accuracy",
+    ]  # fmt: skip
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
     assert certificate.outputs_changed

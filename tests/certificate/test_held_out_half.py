@@ -35,7 +35,7 @@ from evenhand.mitigation.texts import (
     UnseenOccupations,
 )
 from evenhand.mitigation.training_mitigation import MitigationInputs
-from evenhand.reporting.certificate.words import sample_words
+from evenhand.reporting.certificate.bias_words import sample_words
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.certificate_files import read_certificate

@@ -162,7 +162,7 @@ def test_shifting_a_base_rate_lowers_malor_and_is_not_called_lowered() -> None:
     assert [row.movement for row in (whole, base_rate, spread)] == [1, 1, 0]
     assert spread.leaned
     assert bias_verdict([whole], changed=True) is BiasVerdict.LOWERED
-    assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.NOT_LOWERED
+    assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.BASE_RATE
     evened = malor_bias_rows(probe(ratios), probe(0.1 * ratios), resampling=FEW)
     assert bias_verdict(list(evened.values()), changed=True) is BiasVerdict.LOWERED
 

@@ -29,6 +29,7 @@ from evenhand.testing import FakeModel
 from evenhand.workflows.measure import evaluate
 
 RESAMPLING = Resampling(resamples=100)
+MARGINS = {"knowledge": -3.0, "evidence": -25.0, "agreement": -5.0}
 
 
 def scored(name: str, stereotypes: int) -> Run:
@@ -66,14 +67,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trained=(rows.pop("overall.SS"),) if "overall.SS" in rows else (rows.pop("intrasentence.SS"),),
         untrained=tuple(rows.values()),
         quality=(
-            ASSOCIATION.quality_row(runs["before"], runs["after"], margin=-2.0, resampling=RESAMPLING),
-            KNOWLEDGE.quality_row(*known.values(), margin=-3.0, resampling=RESAMPLING),
+            *ASSOCIATION.quality_rows(*runs.values(), margins={"LMS": -2.0}, resampling=RESAMPLING),
+            *KNOWLEDGE.quality_rows(*known.values(), margins=MARGINS, resampling=RESAMPLING),
         ),
         statistics=StatisticsRecord(resamples=100, seed=RESAMPLING.seed, confidence=0.95),
         runs={
             str(folder.relative_to(place.with_suffix(""))): sha256_of_file(folder / "record.json")
             for folder in folders
         },
+        flattened=(),
         fingerprint="the very one",
     )
     certificate = certificate.model_copy(update={"verdict": verdict_of(certificate)})
@@ -162,10 +164,10 @@ def test_what_does_not_follow_is_refused_whoever_sealed_it(
         read_certificate(place)
 
 
-@pytest.mark.parametrize("measure", ["LMS", "knowledge"])
+@pytest.mark.parametrize("measure", ["LMS", "knowledge", "evidence"])
 def test_quality_that_runs_do_not_give_is_refused(place: Path, measure: str) -> None:
     certificate = read_certificate(place)
-    assert {row.measure for row in certificate.quality} == {"LMS", "knowledge"}
+    assert {row.measure for row in certificate.quality} == {"LMS", "knowledge", "evidence"}
 
     def with_rows(change: dict[str, float] | None) -> Certificate:
         rows = tuple(

@@ -16,7 +16,7 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.knowledge import knowledge_row, reported_rows
+from evenhand.certificate.knowledge import knowledge_rows, reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
@@ -35,6 +35,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
+from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
     read_certificate,
@@ -171,7 +172,7 @@ def _certificate(
     quality = (
         *(row for row in text_rows if row is not None),
         lms_row(before, after, plan),
-        knowledge_row(before, after, plan),
+        *knowledge_rows(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
     baseline = (
@@ -179,11 +180,13 @@ def _certificate(
         if pair.differs
         else None
     )
+    flattened = flattened_between(before.runs, after.runs, resampling=plan.resampling) if pair.differs else ()
     probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
     both_probed = len(probes) == 2
     certificate = Certificate(
         verdict=Verdict(
-            bias=bias_verdict(trained_rows, changed=pair.differs), quality=quality_verdict(quality)
+            bias=bias_verdict(trained_rows, changed=pair.differs, flattened=flattened),
+            quality=quality_verdict(quality),
         ),
         runs={
             f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
@@ -197,6 +200,7 @@ def _certificate(
         whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
         reported=reported_rows(before, after, resampling=plan.resampling),
+        flattened=flattened,
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
         else (),

@@ -88,7 +88,8 @@ def certify_command(
         list[str] | None,
         typer.Option(
             "--margin",
-            help="perplexity=1%, LMS=2, knowledge=3 or accuracy=1: by how much it may be worse. May be repeated.",
+            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5 or accuracy=1: by how much it may be "
+            "worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
             rich_help_panel=CERTIFICATE,
         ),

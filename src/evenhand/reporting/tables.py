@@ -15,14 +15,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.reporting.certificate.baseline import baseline_rows
+from evenhand.reporting.certificate.bias_words import MOVES, relative_words
 from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.certificate.words import (
-    MOVES,
     change_words,
     figure_words,
     margin_words,
     quality_outcome,
-    relative_words,
 )
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
 from evenhand.reporting.probes.words import spread_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from evenhand.core.estimates import Estimate, Number
@@ -15,6 +15,9 @@ from evenhand.stats.significance import distance_interval
 SMALLEST_CHANGE = 0.01
 """The share of its distance from neutral by which a measure must change to count as closer or farther."""
 
+SPREAD = "spread"
+"""What the name of a row begins with that is the spread of a measure."""
+
 HELD_OUT, ALL_PROBES = "held-out", "all probes"
 """Of which structures and occupations a figure is: the half that no training may see, or all of them."""
 
@@ -23,6 +26,10 @@ class BiasVerdict(StrEnum):
     """What became of the bias that was trained against."""
 
     LOWERED = "lowered"
+    BASE_RATE = "base rate lowered"
+    """MALoR fell because its base rate did; that occupations differ less is not shown."""
+    FLATTER = "flatter"
+    """It fell by no more than the evidence did where another word settles the gender."""
     NOT_LOWERED = "not lowered"
     NOTHING_CHANGED = "nothing changed"
 
@@ -136,9 +143,9 @@ class BiasRow(FrozenModel):
         return closer - farther
 
     @property
-    def is_lowered(self) -> bool:
-        """Whether it came clearly closer to neutral; a part that was not clearly away from it has but to stay there."""
-        return self.movement > 0 or (self.part_of is not None and not self.leaned and self.movement == 0)
+    def is_spread(self) -> bool:
+        """Whether it is the part of a measure that differs by occupation, which no constant can take away."""
+        return self.part_of is not None and self.measure.startswith(SPREAD)
 
     @property
     def leaned(self) -> bool:
@@ -163,12 +170,80 @@ class BiasRow(FrozenModel):
         return interval.low, interval.high
 
 
-def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
-    """Lowered if every measure that was trained on was clearly away from neutral and came clearly closer to it.
+class FlattenedRow(FrozenModel):
+    """One measure of bias after, beside the original whose answers were all made as flat as its evidence became.
 
-    Of a measure with parts, every part that was clearly away from neutral must have come closer too.
+    Whatever makes every answer less sure lowers every lean by the same share as the evidence. Only what fell by more
+    than that is fairer.
+    """
+
+    measure: str
+    experiment: str
+    part_of: str | None = None
+    """As in the row of bias of the same measure."""
+    kept: Estimate
+    """The share of the evidence gap that is left, with its interval."""
+    flattened: Number
+    """The measure of the original with every log-ratio times the lower end of that share."""
+    after: Number
+    difference: Estimate
+    """After minus flattened, paired."""
+
+    @property
+    def fell_more(self) -> bool:
+        """Whether the measure clearly fell by more than the evidence did."""
+        return self.difference.defined and self.difference.high < 0
+
+
+_WEAKEST_FIRST = (BiasVerdict.NOT_LOWERED, BiasVerdict.FLATTER, BiasVerdict.BASE_RATE, BiasVerdict.LOWERED)
+
+
+def bias_verdict(
+    trained: Sequence[BiasRow], *, changed: bool, flattened: Iterable[FlattenedRow] = ()
+) -> BiasVerdict:
+    """The weakest of what is shown of each measure that was trained on.
+
+    Args:
+        trained: Rows of what was trained on, parts beside their wholes.
+        changed: Whether the models differ at all.
+        flattened: What of each row was to be had by flatter answers; rows without one are not asked for it.
     """
     if not changed:
         return BiasVerdict.NOTHING_CHANGED
-    is_lowered = bool(trained) and all(row.is_lowered for row in trained)
-    return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
+    verdicts = verdicts_by_measure(trained, flattened=flattened).values()
+    return min(verdicts, key=_WEAKEST_FIRST.index, default=BiasVerdict.NOT_LOWERED)
+
+
+def verdicts_by_measure(
+    trained: Sequence[BiasRow], *, flattened: Iterable[FlattenedRow] = ()
+) -> dict[str, BiasVerdict]:
+    """What is shown of each measure that is no part of another.
+
+    Lowered is what was clearly away from neutral and came clearly closer, by more than flatter answers explain. Of a
+    measure with parts the same holds for the spread: a base rate alone can be shifted by a constant. A base rate that
+    was not clearly away from neutral has but to stay there.
+    """
+    flat = {row.measure: row for row in flattened}
+    return {
+        row.measure: _verdict(row, [part for part in trained if part.part_of == row.measure], flat)
+        for row in trained
+        if row.part_of is None
+    }
+
+
+def _verdict(whole: BiasRow, parts: Sequence[BiasRow], flat: Mapping[str, FlattenedRow]) -> BiasVerdict:
+    spreads, others = ([part for part in parts if part.is_spread is side] for side in (True, False))
+    if whole.movement <= 0 or any(
+        part.movement < 0 or (part.leaned and part.movement == 0) for part in others
+    ):
+        return BiasVerdict.NOT_LOWERED
+    if not _fell_more(whole, flat):
+        return BiasVerdict.FLATTER
+    if all(part.movement > 0 and _fell_more(part, flat) for part in spreads):
+        return BiasVerdict.LOWERED
+    is_shift = any(part.movement > 0 for part in others) and all(part.movement >= 0 for part in spreads)
+    return BiasVerdict.BASE_RATE if is_shift else BiasVerdict.NOT_LOWERED
+
+
+def _fell_more(row: BiasRow, flat: Mapping[str, FlattenedRow]) -> bool:
+    return row.measure not in flat or flat[row.measure].fell_more

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, bias_verdict
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, FlattenedRow, bias_verdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
@@ -18,7 +18,7 @@ from evenhand.runs.weights_changes import WeightsChange
 
 CERTIFICATE_SCHEMA_VERSION = 2
 """Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, judges the
-held-out half of the probes, and has a trivial baseline."""
+held-out half of the probes, has a trivial baseline, and judges how much of the evidence is left."""
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
@@ -112,7 +112,9 @@ class Certificate(FrozenModel):
     """Figures over all structures and occupations, beside those of the held-out half; no verdict rests on them."""
     quality: tuple[QualityRow, ...]
     reported: tuple[ReportedRow, ...] = ()
-    """Figures of what models know beside the one that is judged."""
+    """Figures of what models know beside those that are judged."""
+    flattened: tuple[FlattenedRow, ...] = ()
+    """What flatter answers alone would have given; empty where no evidence could be measured."""
     flipped: tuple[OverCorrection, ...]
     baseline: TrivialBaseline | None = None
     """None where nothing changed, and in certificates of schema version 1."""
@@ -158,5 +160,6 @@ def verdict_of(certificate: Certificate) -> Verdict:
         or certificate.before.prefix != certificate.after.prefix
     )
     return Verdict(
-        bias=bias_verdict(certificate.trained, changed=changed), quality=quality_verdict(certificate.quality)
+        bias=bias_verdict(certificate.trained, changed=changed, flattened=certificate.flattened),
+        quality=quality_verdict(certificate.quality),
     )

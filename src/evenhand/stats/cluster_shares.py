@@ -33,8 +33,8 @@ ALWAYS, NEVER = 0.10, 0.20
 """Shares of the rarer outcome: up to the first the profile stands alone, from the second on it is not used."""
 
 _CORRELATIONS = special.expit(np.linspace(-9, 0, 24))
-"""Up to a half. A higher one would say that clusters are all of one kind or the other. A single rare outcome cannot rule
-that out, several can, so that its interval would be wider than theirs."""
+"""Up to a half. A higher one would say that clusters are all of one kind or the other. A single rare outcome cannot
+rule that out, several can, so that its interval would be wider than theirs."""
 
 _SMALLEST = 1e-9
 

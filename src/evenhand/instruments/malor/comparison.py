@@ -26,6 +26,7 @@ from evenhand.instruments.malor.estimates import (
 )
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.runs.certificate_bias import SPREAD as SPREAD_ROW
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,
@@ -143,7 +144,7 @@ SPREAD = LeanMeasure(
     spread,
     spread_estimate,
     deviation_difference_interval,
-    "spread",
+    SPREAD_ROW,
     "Spread over occupations, the lean that differs by occupation",
 )
 _MEASURES = {measure.name: measure for measure in (MALOR_MEASURE, BASE_RATE, SPREAD)}
@@ -179,10 +180,8 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
     divided = _divided_experiments(before.scores)
     if not divided:
         return _bias_rows(before, after, resampling=resampling)
-    held_out, whole = (
-        [replace(run, scores=choose(run.scores, divided)) for run in (before, after)]
-        for choose in (_held_out_scores, _scores_of)
-    )
+    held_out = judged_runs(before, after)
+    whole = [replace(run, scores=_scores_of(run.scores, divided)) for run in (before, after)]
     headline = {
         key: row.model_copy(
             update={"sample": HELD_OUT if row.untrained_pair or key.split(".")[0] in divided else None}
@@ -200,6 +199,15 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
         for key, row in _bias_rows(*whole, resampling=resampling).items()
     }
     return headline | beside
+
+
+def judged_runs(before: Run, after: Run) -> tuple[Run, Run]:
+    """Both runs with what a certificate judges: the held-out half, where there is enough to be divided."""
+    divided = _divided_experiments(before.scores)
+    if not divided:
+        return before, after
+    first, second = (replace(run, scores=_held_out_scores(run.scores, divided)) for run in (before, after))
+    return first, second
 
 
 def _divided_experiments(scores: pl.DataFrame) -> list[str]:

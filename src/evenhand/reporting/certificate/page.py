@@ -9,6 +9,13 @@ from typing import Any
 
 from evenhand.core.files import write_text
 from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
+from evenhand.reporting.certificate.bias_words import (
+    MOVES,
+    bias_detail,
+    bias_headline,
+    bias_scope,
+    relative_words,
+)
 from evenhand.reporting.certificate.csv_tables import csv_tables
 from evenhand.reporting.certificate.plots import (
     bias_plot,
@@ -28,11 +35,7 @@ from evenhand.reporting.certificate.untrained import (
 )
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
-    BIAS_HEADLINES,
-    MOVES,
     QUALITY_HEADLINES,
-    bias_detail,
-    bias_scope,
     change_words,
     definitions,
     figure_words,
@@ -42,9 +45,7 @@ from evenhand.reporting.certificate.words import (
     quality_detail,
     quality_outcome,
     quality_scope,
-    relative_words,
     reported_words,
-    sample_words,
     turned_words,
     without_interval,
 )
@@ -59,6 +60,8 @@ from evenhand.runs.certificates import Certificate
 
 TONES = {
     BiasVerdict.LOWERED: "good",
+    BiasVerdict.BASE_RATE: "open",
+    BiasVerdict.FLATTER: "bad",
     BiasVerdict.NOT_LOWERED: "open",
     BiasVerdict.NOTHING_CHANGED: "open",
     QualityVerdict.KEPT: "good",
@@ -161,7 +164,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
         {
             "about": "Bias that was trained on" if certificate.trained_known else "Bias",
             "tone": TONES[verdict.bias],
-            "headline": BIAS_HEADLINES[verdict.bias],
+            "headline": bias_headline(certificate),
             "scope": as_sentence(bias_scope(certificate)),
             "figures": [
                 (
@@ -174,9 +177,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 if row.difference.defined and changed and row.part_of is None
             ],
             "attention": "",
-            "detail": " ".join(
-                part for part in (bias_detail(certificate), sample_words(certificate)) if part
-            ),
+            "detail": bias_detail(certificate),
         },
         {
             "about": "Quality",
