@@ -70,7 +70,7 @@ class Lab:
         self.workshop = workshop
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         ref = ModelRef(id=str(folder), device="cpu")
-        options = CertifyOptions(trained=("he-she",), resampling=Resampling(resamples=200))
+        options = CertifyOptions(trained=("he-she",), resampling=Resampling(resamples=300))
         plan = default_plan(ref, options)
         self.plan: CertificatePlan = replace(
             plan,

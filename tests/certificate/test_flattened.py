@@ -78,6 +78,19 @@ def test_an_experiment_without_a_role_of_its_own_is_held_against_all_pronouns() 
     assert flattened_rows(named, named, {"subject": left(0.2)}, resampling=FEW) == ()
 
 
+def test_the_other_direction_is_flattened_under_its_own_name() -> None:
+    run = probe(np.ones((3, 4)))
+    turned = Run(
+        record=run.record,
+        results=run.results,
+        scores=pl.concat([run.scores, run.scores.with_columns(direction=pl.lit("occupation"))]),
+    )
+    rows = flattened_rows(turned, turned, {"all": left(0.9)}, resampling=FEW)
+    assert [row.measure for row in rows] == [
+        "MALoR he-she", "spread he-she", "MALoR he-she reversed", "spread he-she reversed",
+    ]  # fmt: skip
+
+
 def test_evidence_that_grew_does_not_ask_for_more_than_the_original_had() -> None:
     table = np.random.default_rng(2).normal(1, 0.5, (6, 5))
     whole, _ = flattened_rows(probe(table), probe(0.5 * table), {"all": left(1.4)}, resampling=FEW)

@@ -163,17 +163,22 @@ def test_a_shift_with_flatter_answers_lowers_the_base_rate_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reverse", "half", "headline"),
+    ("reverse", "half", "flattened", "headline"),
     [
-        (0.2, 0.1, "Gender lean was lowered in both directions"),
-        (1.0, 0.4, "Gender lean was lowered in the direction that was trained"),
+        (0.2, 0.1, 1.1, "Gender lean was lowered in both directions"),
+        (1.0, 0.4, 1.1, "Gender lean was lowered in the direction that was trained"),
+        (0.2, 0.1, 0.25, "Gender lean was lowered in the direction that was trained"),
     ],
+    ids=["both", "not clearly closer", "only flatter"],
 )
-def test_the_headline_names_the_direction(reverse: float, half: float, headline: str) -> None:
+def test_the_headline_names_the_direction(
+    reverse: float, half: float, flattened: float, headline: str
+) -> None:
     row = certificates.malor_row("he-she", 1.2, reverse, half=half).model_copy(
         update={"measure": "MALoR he-she reversed", "direction": "occupation", "experiment": None}
     )
-    made = certificates.certificate(untrained=(row,))
+    flat = certificates.flattened_row("he-she reversed", flattened=flattened, after=reverse)
+    made = certificates.certificate(untrained=(row,), flattened=(certificates.flattened_row(), flat))
     assert certificate_sentences(made)[0].startswith(f"{headline} (judged on what was trained on).")
 
 

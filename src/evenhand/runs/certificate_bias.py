@@ -179,6 +179,7 @@ class FlattenedRow(FrozenModel):
 
     measure: str
     experiment: str
+    """With ``reversed`` behind it where the occupation was hidden."""
     part_of: str | None = None
     """As in the row of bias of the same measure."""
     kept: Estimate

@@ -15,6 +15,7 @@ from evenhand.core.settled import ALL_ROLES, PronounRole
 from evenhand.instruments.malor.comparison import (
     GENDER,
     MALOR_MEASURE,
+    REVERSED,
     SPREAD,
     judged_runs,
     shared_ratios,
@@ -31,7 +32,7 @@ ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole
 def flattened_rows(
     before: Run, after: Run, kept: Mapping[str, Estimate], *, resampling: Resampling
 ) -> tuple[FlattenedRow, ...]:
-    """MALoR and its spread of each experiment that mitigations train, where its evidence is known.
+    """MALoR and its spread of each experiment that mitigations train, in either direction, where evidence is known.
 
     The original is flattened by the lower end of the share that is left, so that what is not known of that share never
     speaks for the mitigation.
@@ -44,16 +45,16 @@ def flattened_rows(
     """
     rows = []
     first, second = judged_runs(before, after)
-    asked = first.scores.filter(first.scores["direction"] == GENDER)["experiment"].unique(maintain_order=True)
-    for experiment in map(Experiment, asked):
-        role = ROLES.get(experiment)
+    asked = first.scores.select("experiment", "direction").unique(maintain_order=True)
+    for experiment, direction in asked.iter_rows():
+        role = ROLES.get(Experiment(experiment))
         share = kept.get(role.value, kept.get(ALL_ROLES)) if role else kept.get(ALL_ROLES)
         if experiment in UNTRAINED_EXPERIMENTS or share is None or not share.defined:
             continue
         rows += flattened_measures(
-            *shared_ratios(first, second, experiment.value),
+            *shared_ratios(first, second, experiment, direction=direction),
             share,
-            experiment=experiment.value,
+            experiment=experiment if direction == GENDER else f"{experiment} {REVERSED}",
             resampling=resampling,
         )
     return tuple(rows)

@@ -51,7 +51,8 @@ def _direction(certificate: Certificate) -> str:
     ]
     if not trained:
         return ""
-    if reverse and all(row.movement > 0 for row in reverse):
+    only_flatter = {row.measure for row in certificate.flattened if not row.fell_more}
+    if reverse and all(row.movement > 0 and row.measure not in only_flatter for row in reverse):
         return " in both directions"
     return " in the direction that was trained" if reverse else " in the one direction that was asked"
 
@@ -140,11 +141,11 @@ def _is_closer(row: BiasRow) -> bool:
 
 
 def flattened_words(certificate: Certificate) -> str:
-    """How far leans fell beside the evidence; nothing where hardly any of it is gone and all is clear."""
+    """How far leans fell beside the evidence; nothing where none fell, or all is clear and hardly any of it is gone."""
+    fell = {row.experiment for row in wholes(certificate.trained) if row.movement > 0}
+    rows = [row for row in certificate.flattened if row.experiment in fell]
     if not is_changed(certificate):
         return ""
-    judged = {row.experiment for row in certificate.trained}
-    rows = [row for row in certificate.flattened if row.experiment in judged]
     told = [
         row
         for row in rows
@@ -171,7 +172,7 @@ def _flattened_sentence(whole: FlattenedRow, rows: Sequence[FlattenedRow]) -> st
         if part
     )
     return (
-        f"Where another word settles the pronoun, {whole.kept.value:.0%} of the evidence is left "
+        f"Where another word settles the pronoun, {max(0.0, whole.kept.value):.0%} of the evidence is left "
         f"({left:.0%} at least). Answers that are flatter by so much would give {figures} without any other change: "
         f"{verdict}."
     )
