@@ -157,7 +157,7 @@ def test_a_file_without_ids_is_refused(written: Path) -> None:
         ("a.csv", b"", "is empty"),
         ("a.csv", "id,sent_more\n1,é".encode("latin-1"), "is not UTF-8 text"),
         ("a.csv", "\t".join(HEADER).encode(), "a header and no rows"),
-        ("a.csv", "|".join(HEADER).encode(), "sent_more and sent_less .* is missing"),
+        ("a.csv", "|".join(HEADER).encode(), "sent_more, sent_less, .* are missing"),
         ("a.csv", ",".join(HEADER).encode() + b'\n1,"open', "not valid CSV"),
     ],
 )

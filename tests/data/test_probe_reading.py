@@ -190,8 +190,12 @@ def test_a_number_that_an_experiment_has_twice_is_refused(written: Path) -> None
         pytest.param(
             b"experiment,structure\nx,y\n", "experiment, structure; number is missing", id="a column"
         ),
-        pytest.param(b"hello\n", "experiment and number and structure is missing", id="another file"),
-        pytest.param(ONE.replace(",", "|").encode(), "number and structure is missing", id="bars"),
+        pytest.param(
+            b"hello\n", "the columns experiment, number and structure are missing", id="another file"
+        ),
+        pytest.param(
+            ONE.replace(",", "|").encode(), "experiment, number and structure are missing", id="bars"
+        ),
         pytest.param(b"number," + ONE.encode(), "the column number more than once", id="a column twice"),
         pytest.param((HEADER + "he-she,1,Bäcker [MASK]").encode("latin-1"), "not UTF-8.*iconv", id="Latin-1"),
         pytest.param(ONE.encode("utf-16"), "not UTF-8", id="UTF-16"),

@@ -376,7 +376,7 @@ def test_the_table_has_every_measure_once() -> None:
     assert all(len(row) == len(CERTIFICATE_COLUMNS) for row in rows)
     assert rows[0] == (
         "MALoR he-she",
-        "yes",
+        "trained on",
         "1.35",
         "0.11",
         "−1.24 (−92%)",
@@ -384,7 +384,7 @@ def test_the_table_has_every_measure_once() -> None:
         "closer to neutral",
     )
     assert rows[-1][2:] == ("–", "–", "–", "–", "not measured")
-    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "?"
+    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "judged"
 
 
 def test_the_json_has_the_promised_layout(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_each_kind_has_its_section_and_no_other(one: str, rest: str) -> None:
 
 def test_the_other_tests_are_read_beside_what_is_neutral(rest: str) -> None:
     text = section(rest, "runs")
-    assert "In 60.5% of 1,508 pairs, of them 3 ties, which count half" in text
+    assert "In 60.5% of 1,508 pairs (3 ties, counted half) the more" in text
     assert "neutral is 50" in text
     assert "the mean cosine is 0.913 (95% interval 0.903 to 0.923; neutral is 1)" in text
     assert "Random directions give 0.040 (0.030 to 0.050). The whole interval is above that" in text

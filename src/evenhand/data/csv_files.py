@@ -150,8 +150,10 @@ def _trimmed(cells: list[str]) -> list[str]:
 def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str], separator: str) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
+        *others, last = missing
+        named = f"the columns {', '.join(others)} and {last} are" if others else f"{last} is"
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
+            f"{path} has the columns {', '.join(columns)}; {named} missing. "
             f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)

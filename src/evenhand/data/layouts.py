@@ -359,7 +359,7 @@ def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
             else:
                 others.append(path.name)
     if not files:
-        found = f"; it has {shortlist(others, 3)}" if others else ""
+        found = f"; it has {shortlist(dict.fromkeys(others), 3)}" if others else ""
         raise DatasetError(
             f"{folder} has no files named after a language, such as en.json or pt-BR.json{found}. Rename them, or give "
             "a single file, with --language if it does not say its own."

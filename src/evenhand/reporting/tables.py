@@ -24,7 +24,7 @@ from evenhand.reporting.certificate.words import (
     quality_outcome,
 )
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
-from evenhand.reporting.probes.words import spread_of
+from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.words import in_brackets
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate
@@ -32,7 +32,7 @@ from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
-CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
+CERTIFICATE_COLUMNS = ("measure", "kind", "before", "after", "difference", "interval", "verdict")
 
 PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Base rate", "Spread", "Skipped")
 
@@ -304,6 +304,7 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
         "base_rate": _bounds(result.signed_mean),
         "spread": _bounds(spread_of(result)),
         "sense": _bounds(result.sense),
+        **_reasons(result),
         "signed_mean": _or_null(result.signed_mean.value),
         "occupations": [
             {
@@ -318,6 +319,14 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
     }
 
 
+def _reasons(result: MalorResult) -> dict[str, Any]:
+    """Why there is no figure, and what it would be if the model knew the words."""
+    if result.MALoR.defined:
+        return {}
+    ungated = {name: _bounds(own) for name, own in (result.ungated or {}).items()}
+    return {"reason": result.MALoR.reason, **({"ungated": ungated} if ungated else {})}
+
+
 def _bounds(estimate: Estimate) -> dict[str, float | None]:
     return {bound: _or_null(estimate.bound(bound)) for bound in ("value", "low", "high")}
 
@@ -328,7 +337,7 @@ def _or_null(value: float) -> float | None:
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     """One row per measure: bias first, then what a trivial baseline would have reached, then quality."""
-    trained_on = "yes" if certificate.trained_known else "?"
+    trained_on = "trained on" if certificate.trained_known else "judged"
     rows: list[tuple[str, ...]] = [
         (
             row.measure,
@@ -345,8 +354,11 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         )
         for trained, measured in (
             (trained_on, certificate.trained),
-            ("no", [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)]),
-            ("in part", wholes(certificate.whole)),
+            (
+                "other bias",
+                [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)],
+            ),
+            ("all probes", wholes(certificate.whole)),
         )
         for row in measured
     ]

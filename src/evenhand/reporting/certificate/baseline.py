@@ -53,7 +53,7 @@ def baseline_words(certificate: Certificate) -> str:
     verdicts = [f"{says} in {listed(names)}" for says, names in groups.items() if names]
     return " ".join(
         [
-            f"A trivial baseline, the same constant for the output biases of each side's words "
+            f"A trivial baseline, a constant added to the output biases of the words of each side "
             f"({listed(list(_shift_words(baseline)))}; fitted on {baseline.fitted_on}), would have reached "
             f"{listed([_reached_words(row, rows) for row in measures])}{_perplexity_words(baseline)}.",
             f"Compared with that, the mitigated model is {'; '.join(verdicts)}.",

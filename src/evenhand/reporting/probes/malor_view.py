@@ -22,6 +22,7 @@ from evenhand.reporting.plotting import (
     left_out,
     sides_of,
 )
+from evenhand.reporting.probes.malor_words import correlation_figures, correlation_verdict, spread_of
 from evenhand.reporting.probes.plots import (
     NO_FIELD,
     NOTHING_PLANTED,
@@ -31,14 +32,7 @@ from evenhand.reporting.probes.plots import (
     share_plot,
 )
 from evenhand.reporting.probes.views import FEWEST_TO_FOLD, GENDER_LIMIT, skipped_table
-from evenhand.reporting.probes.words import (
-    correlation_figures,
-    correlation_verdict,
-    different_questions,
-    group_title,
-    interpret_probe,
-    spread_of,
-)
+from evenhand.reporting.probes.words import different_questions, group_title, interpret_probe
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
 from evenhand.runs.calibration import Calibration

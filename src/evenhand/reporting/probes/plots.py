@@ -31,7 +31,8 @@ from evenhand.reporting.plotting import (
     specification,
     without_nan,
 )
-from evenhand.reporting.probes.words import ends_of_direction, spread_of
+from evenhand.reporting.probes.malor_words import spread_of
+from evenhand.reporting.probes.words import ends_of_direction
 
 NO_FIELD = "no field"
 _ABOVE_AND_BELOW = 12
