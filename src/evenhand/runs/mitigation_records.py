@@ -208,9 +208,11 @@ class TextRecord(FrozenModel):
 
 
 class UnseenRecord(FrozenModel):
-    """Occupations that are held out for the certificate, and how many sentences about them were left out."""
+    """What is held out for the certificate, and how many sentences of it were left out of the training text."""
 
     occupations: tuple[str, ...]
+    structures: tuple[str, ...] | None = None
+    """None in records that do not say; those of lab models then had sentences of them in the training text."""
     left_out: int
 
 
