@@ -16,17 +16,12 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.knowledge import knowledge_rows, reported_rows
+from evenhand.certificate.knowledge import reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import (
-    accuracy_row,
-    held_out_row,
-    lms_row,
-    passages_row,
-    same_tokenizer,
-)
+from evenhand.certificate.quality import same_tokenizer
+from evenhand.certificate.quality_rows import quality_rows
 from evenhand.certificate.weights import weights_change
 from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.progress import SILENT, Monitor
@@ -42,7 +37,7 @@ from evenhand.runs.certificate_files import (
     runs_folder,
     sealed,
 )
-from evenhand.runs.certificate_quality import quality_verdict
+from evenhand.runs.certificate_quality import QualityRow, quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
     BASELINE,
@@ -131,18 +126,32 @@ class ModelPair:
             model if isinstance(model, LanguageModel) else load_language_model(model)
             for model in (before, after)
         )
-        sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
-        return cls(
-            first,
-            second,
-            weights_change(first, second),
-            same_tokenizer(first, second, (*_SAMPLE, *sentences)),
-        )
+        return cls(first, second, weights_change(first, second), reads_alike(first, second, plan))
 
     @property
     def differs(self) -> bool:
         """Whether there is anything to measure."""
         return self.weights.any or not self.same_tokenizer or self.before.ref.prefix != self.after.ref.prefix
+
+
+def reads_alike(before: LanguageModel, after: LanguageModel, plan: CertificatePlan) -> bool:
+    """Whether both models read text as the same tokens, as far as some sentences tell."""
+    sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
+    return same_tokenizer(before, after, (*_SAMPLE, *sentences))
+
+
+def rows_of(
+    measurers: tuple[ModelMeasurer, ModelMeasurer],
+    measured: tuple[Measurements, Measurements],
+    plan: CertificatePlan,
+) -> tuple[tuple[BiasRow, ...], tuple[QualityRow, ...]]:
+    """What a certificate judges of two models: rows of bias, over what no training may see, and rows of quality."""
+    bias = bias_rows(*measured, resampling=plan.resampling)
+    alike = reads_alike(measurers[0].model, measurers[1].model, plan)
+    return (
+        tuple(keyed.row for keyed in bias if keyed.row.sample != ALL_PROBES),
+        quality_rows(measurers, measured, plan, same_tokens=alike),
+    )
 
 
 def _certificate(
@@ -166,15 +175,7 @@ def _certificate(
     trained_rows, untrained_rows = split_by_training(
         [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
     )
-    text_rows = (
-        row(ours, theirs, plan, same_tokens=pair.same_tokenizer) for row in (held_out_row, passages_row)
-    )
-    quality = (
-        *(row for row in text_rows if row is not None),
-        lms_row(before, after, plan),
-        *knowledge_rows(before, after, plan),
-        accuracy_row(ours, theirs, plan),
-    )
+    quality = quality_rows((ours, theirs), (before, after), plan, same_tokens=pair.same_tokenizer)
     baseline = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
         if pair.differs

@@ -56,10 +56,8 @@ from evenhand.cli.output import (
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.certificate.seeds import SeedsComparison
+    from evenhand.runs.certificate_seeds import SeedsComparison
     from evenhand.runs.certificates import Certificate
-
-SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
 
 
 def certify_command(
@@ -187,6 +185,7 @@ def certify_command(
     ]
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
+    from evenhand.certificate.seeds import refuse_few_models
     from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.certify import certify, certify_seeds
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
@@ -213,38 +212,34 @@ def certify_command(
         probe_files=ProbeFiles(structures, occupations, terms),
         resampling=resampling(resamples, seed, confidence),
     )
+    others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
+    if others:
+        refuse_few_models(1 + len(others))
+    comparison = None
     with exit_when_interrupted():
         certificate = certify(
             references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
         )
-        if also:
-            others = [
-                model_reference(text, precision=precision, device=device, memory=memory) for text in also
-            ]
+        if others:
             comparison = certify_seeds(
                 references[0], [references[1], *others], options=options, out=out, monitor=TerminalMonitor()
             )
             show_seeds(comparison, json=json)
     show_certificate(certificate, json=json)
+    if comparison is not None and comparison.is_quality_lost:
+        say("Failed: quality is lost over the models.")
+        raise typer.Exit(QUALITY_LOST)
 
 
 def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:
     """Print what a recipe does, whatever the seed; the JSON of both goes to files."""
-    from evenhand.reporting.numbers import signed, signed_interval, unsigned
+    from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows
 
     if json:
         return
-    table = plain_table(*SEEDS_COLUMNS, right=SEEDS_COLUMNS[1:5])
-    for row in comparison.rows:
-        mean = sum(row.after) / len(row.after)
-        table.add_row(
-            row.measure,
-            unsigned(row.before),
-            f"{unsigned(mean)} ± {unsigned(row.deviation)}",
-            f"{signed(row.difference.value)} {row.unit}",
-            signed_interval(row.difference) or "–",
-            row.verdict.value if row.verdict else "",
-        )
+    table = plain_table(*SEEDS_COLUMNS, right=SEEDS_COLUMNS[1:4])
+    for row in seeds_rows(comparison):
+        table.add_row(*row)
     print_table(table)
 
 
