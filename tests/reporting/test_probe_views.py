@@ -158,7 +158,10 @@ def test_a_model_in_which_nothing_was_planted_should_read_nothing() -> None:
     neutral = PLANTED.model_copy(update={"strength": 0.0, "occupations": {"nurse": 0.0}})
     run = probe_runs.probe_run(probe_runs.malor({"nurse": 0.1}), planted=neutral)
 
-    assert "Over these occupations MALoR should be 0 but for chance." in render_probe_page([run])
+    assert (
+        "Its lessons have no lean in these occupations, so MALoR should be about 0 in sentences of theirs."
+        in render_probe_page([run])
+    )
 
 
 def test_nothing_is_expected_of_occupations_of_which_nothing_is_known(one: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from evenhand.runs.mitigation_records import (
-    MALOR,
+    OF_MALOR,
     PERPLEXITY,
     EpochMetrics,
     MitigationRecord,
@@ -42,7 +42,7 @@ def _leaves_held_out_half(record: MitigationRecord) -> bool:
 
 def trained_figures(record: MitigationRecord) -> tuple[str, ...]:
     """What was trained on: experiments of MALoR, and other figures by key."""
-    others = (key for key in record.before if not key.endswith(f".{MALOR}"))
+    others = (key for key in record.before if not key.endswith(OF_MALOR))
     return (*record.experiments, *others)
 
 

@@ -138,9 +138,8 @@ def show_mitigation(record: MitigationRecord) -> None:
     table = plain_table(*columns, right=columns[1:], title=_mitigation_title(record))
     for key, before in record.before.items():
         after = record.after[key]
-        change = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
-        over = (str(record.bias_over_seeds(key)),) if several else ()
-        table.add_row(metric_title(key), str(before), str(after), change, *over)
+        over = (str(record.bias_over_seeds(key) or "–"),) if several else ()
+        table.add_row(metric_title(key), str(before), str(after), record.change_of(key), *over)
     training = record.chosen
     if training:
         for name, value in training.curve.original.quality.items():

@@ -61,6 +61,7 @@ class McNemar(FrozenModel):
     """Items on which only the first run prefers the stereotype."""
     only_second: int
     p_value: Number
+    p_value_assumes: str = "independent items"
 
 
 class ProblemShare(FrozenModel):

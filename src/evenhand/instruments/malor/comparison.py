@@ -151,9 +151,11 @@ _MEASURES = {measure.name: measure for measure in (MALOR_MEASURE, BASE_RATE, SPR
 
 
 def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
-    """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
+    """The difference of MALoR and of its parts for each experiment and direction, second minus first."""
     refuse_different_questions(first, second)
-    chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
+    chosen = [_MEASURES[name] for name in options.measures or _MEASURES if name in _MEASURES] or [
+        MALOR_MEASURE
+    ]
     asked = [run.scores.select(_GROUP).unique(maintain_order=True) for run in (first, second)]
     groups = asked[0].join(asked[1], on=_GROUP, how="semi", maintain_order="left")
     rows = []

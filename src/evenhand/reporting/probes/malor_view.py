@@ -344,7 +344,9 @@ def _expected(shown: ShownRun) -> str:
     bits = model.planted.malor(occupations) if model and model.planted else None
     if bits is None:
         return ""
-    return f"Over these occupations MALoR should be {f'{bits:.2f} bits' if bits else '0 but for chance'}."
+    if not bits:
+        return "Its lessons have no lean in these occupations, so MALoR should be about 0 in sentences of theirs."
+    return f"Over these occupations MALoR should be {bits:.2f} bits."
 
 
 def _occupations_csv(results: RunResults) -> str:
