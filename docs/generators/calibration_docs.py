@@ -40,19 +40,16 @@ COMMAND = "evenhand lab calibrate --seeds {seeds} --out runs/calibration"
 def calibration_page(calibration: Calibration) -> str:
     """The whole page."""
     measures = measures_of(calibration)
-    return "\n".join(
-        part
-        for part in (
-            GENERATED,
-            _introduction(calibration),
-            _headline(list(measures.values())),
-            _errors(calibration),
-            _neutral_outside_lessons(calibration),
-            _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
-            LIMITS,
-        )
-        if part
-    )
+    parts = [
+        GENERATED,
+        _introduction(calibration),
+        _headline(list(measures.values())),
+        _errors(calibration),
+        _neutral_outside_lessons(calibration),
+        _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
+        LIMITS,
+    ]
+    return "\n".join(part for part in parts if part)
 
 
 def _introduction(calibration: Calibration) -> str:
