@@ -101,7 +101,7 @@ def false_differences(correlation: float, *, draws: int, seed: int = 1) -> tuple
             shared, generator.random(len(STEREOSET))[terms] < 0.5, generator.random(len(terms)) < 0.5
         )
         second = np.where(generator.random(len(terms)) < 0.2, upwards, first)
-        net = np.bincount(terms, weights=second.astype(float) - first)
+        net = np.bincount(terms, weights=second.astype(float) - first).astype(np.float64)
         p_values = mcnemar_test(first, second), clustered_sign_flip(net, resampling=RESAMPLING)
         alarms += np.array(p_values) < 0.05
     mcnemar, clustered = (alarms / draws).tolist()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.data.probes import bundled_probe_path, gendered_people, read_terms
+from evenhand.data.probe_files import read_terms
+from evenhand.data.probes import bundled_probe_path, gendered_people
 from evenhand.data.settled import load_settled
 
 FOLDER = Path(str(resources.files("evenhand.data") / "resources" / "probes"))

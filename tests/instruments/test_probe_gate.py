@@ -14,7 +14,7 @@ from measuring import probe
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from zoo_fixtures import Zoo
 
-from evenhand.core.errors import ComparisonError
+from evenhand.core.errors import ComparisonError, ConditionError
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import TermPairs
 from evenhand.core.settled import SettledSet
@@ -29,7 +29,7 @@ from evenhand.reporting.page import render_page
 from evenhand.reporting.probes.words import interpret_probe, probe_sentences
 from evenhand.reporting.tables import format_probe_table, probe_json
 from evenhand.runs.comparison import compare
-from evenhand.runs.conditions import Condition, ConditionError
+from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 

@@ -39,7 +39,6 @@ from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.mitigation.texts import (
     SentenceList,
     TrainingText,
-    UnseenProbes,
     keep_back,
     text_sources,
 )
@@ -203,12 +202,12 @@ def default_plan(
 def training_sentences(data: MitigationData) -> tuple[str, ...]:
     """Some of what a mitigation learns from: the first sentences of each source that are not held out.
 
-    Sentences that the probes ask are left out as mitigations leave them out: all of them, but in the lab, whose text
-    has hardly any others, those of what is held out for the certificate.
+    Sentences that the probes ask are left out, everywhere but in the lab, whose text has hardly any others. A shift that
+    is fitted on it may know of held-out occupations and structures what no mitigation may: that makes it a harder rival.
     """
-    held_out, unseen = data.held_out_sentences(), UnseenProbes(data.probes)
+    held_out = data.held_out_sentences()
     asked = evaluation_sentences(replace(data.probes, structures=()) if data.may_read_probes else data.probes)
-    texts = (TrainingText((source,), held_out, unseen=unseen).read([]) for source in data.sources)
+    texts = (TrainingText((source,), held_out).read([]) for source in data.sources)
     unasked = ((sentence for sentence in text if sentence not in asked) for text in texts)
     return tuple(
         sentence for text in unasked for sentence in islice(text, -(-FITTED_SENTENCES // len(data.sources)))
