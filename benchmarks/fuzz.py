@@ -6,7 +6,7 @@ Every mutation damages a copy of an intact input in one way, chosen from the see
 mutation alone. ``--case "run folders" 123`` repeats a single one. The table says for each reader
 
 - accepted, refused: how often the input was read, and how often an ``EvenhandError`` told what is wrong with it;
-- tracebacks: any other exception, and processes that died;
+- tracebacks: any other exception, a library's panic that reached the terminal, and processes that died;
 - hangs: inputs that took longer than 20 seconds of computing, or three minutes in all;
 - half-written: results that were there although the input was refused, or that cannot be opened.
 
@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 PATIENCE = 20.0
 """Seconds of computing after which a mutation counts as hanging, so that a busy machine is not blamed on it."""
@@ -131,10 +131,23 @@ def work(connection: Connection, inputs: Path, scratch: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     warnings.simplefilter("ignore")
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    terminal = (scratch / "terminal").open("w+b")
+    os.dup2(terminal.fileno(), 2)
     while (case := connection.recv()) is not None:
         begin = time.monotonic()
-        outcome = try_case(case, inputs, scratch)
+        outcome = without_panic(try_case(case, inputs, scratch), terminal)
         connection.send(replace(outcome, seconds=time.monotonic() - begin))
+
+
+def without_panic(outcome: Outcome, terminal: BinaryIO) -> Outcome:
+    """The outcome, or a traceback where a library printed one past Python; what it printed is gone then."""
+    terminal.seek(0)
+    printed = terminal.read()
+    terminal.seek(0)
+    terminal.truncate()
+    if b"panicked" not in printed:
+        return outcome
+    return replace(outcome, kind=TRACEBACK, details=printed.decode("utf-8", "replace"))
 
 
 class Worker:

@@ -63,7 +63,7 @@ def make_adapters(place: Path) -> None:
 
 
 def make_runs(place: Path) -> None:
-    """A run of every instrument, and two of version 0.1.0."""
+    """A run of every instrument but BEC-Pro, which needs a model with a mask, and two of version 0.1.0."""
     fake = FakeModel(Drawn("fuzz"), name="fuzz")
     pairs = write_pairs(place.parent / "some pairs_en.csv")
     corpus = write_corpus(place.parent / "some text.txt")
@@ -79,6 +79,7 @@ def make_runs(place: Path) -> None:
         _probed(fake, "crows-pairs", data=pairs),
         _probed(fake, "cosine", data=winogender),
         _probed(fake, "direct-bias", corpus=(corpus,)),
+        _probed(fake, "knowledge", limit=60),
         _probed(fake, "regard", data=plant_gap(PlantedGap(texts=6, labelled=60), np.random.default_rng(0))),
     )
     for run in runs:
@@ -224,6 +225,34 @@ def make_pairs(place: Path) -> None:
     """CrowS-Pairs' layout."""
     (place / "pairs").mkdir(parents=True)
     write_pairs(place / "pairs" / "pairs_en.csv")
+
+
+def make_bec_pro(place: Path) -> None:
+    """BEC-Pro's layout."""
+    (place / "bec-pro").mkdir(parents=True)
+    write_bec_pro(place / "bec-pro" / "BEC-Pro_EN.tsv")
+
+
+def write_bec_pro(path: Path) -> Path:
+    """Sentences of BEC-Pro's form, masked in its three ways."""
+    columns = (
+        "", "Sentence", "Sent_TM", "Sent_AM", "Sent_TAM", "Template", "Person", "Gender", "Profession", "Prof_Gender",
+    )  # fmt: skip
+    rows = [list(columns)]
+    for template in ("{} is a {}.", "{} works as a {}."):
+        for person, gender in (("He", "male"), ("She", "female")):
+            for profession, kind in (("plumber", "male"), ("nurse", "female"), ("baker", "balanced")):
+                words = (
+                    (person, profession),
+                    ("[MASK]", profession),
+                    (person, "[MASK]"),
+                    ("[MASK]", "[MASK]"),
+                )
+                texts = [template.format(*own) for own in words]
+                pattern = template.format("<person subject>", "<profession>")
+                rows.append([str(len(rows) - 1), *texts, pattern, person, gender, profession, kind])
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def make_records(place: Path) -> None:

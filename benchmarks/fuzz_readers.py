@@ -22,6 +22,7 @@ from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.recipes import Plateau
+from evenhand.data.bec_pro import ProfessionSentences
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.datasets import read_calibration as load_calibration
@@ -157,6 +158,11 @@ def read_pairs(folder: Path, _intact: Path, out: Path | None) -> None:
     )
 
 
+def read_bec_pro(folder: Path, _intact: Path, _out: Path | None) -> None:
+    """Load BEC-Pro's sentences."""
+    eh.load_dataset(folder / "BEC-Pro_EN.tsv", kind=ProfessionSentences)
+
+
 def read_records(folder: Path, _intact: Path, _out: Path | None) -> None:
     """Load, describe and check items in the hub's layout."""
     benchmark = eh.load_dataset(folder / "items", language="en")
@@ -228,6 +234,7 @@ READERS = (
     Reader("scores", 3, fuzz_inputs.make_predictions, read_predictions),
     Reader("probe files", 2, fuzz_inputs.make_probe_files, read_probe_files),
     Reader("CrowS-Pairs files", 1, fuzz_inputs.make_pairs, read_pairs),
+    Reader("BEC-Pro files", 1, fuzz_inputs.make_bec_pro, read_bec_pro),
     Reader("hub records", 2, fuzz_inputs.make_records, read_records),
     Reader("logs of pairs", 2, fuzz_inputs.make_logs, read_log),
     Reader("Winogender files", 1, fuzz_inputs.make_winogender, read_winogender),

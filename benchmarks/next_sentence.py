@@ -25,7 +25,8 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.runs.head_records import NextSentenceRecipe
 from evenhand.training.encoded_pairs import EncodedPairs, PairSelection, encode_pairs
-from evenhand.training.next_sentence import JudgeTraining, judge_inputs, recipe_for
+from evenhand.training.judged_pairs import judge_inputs
+from evenhand.training.next_sentence import JudgeTraining, recipe_for
 
 BATCH, AT_A_TIME, LONGEST = 64, 4, 256
 WARMED_UP = 2

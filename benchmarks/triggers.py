@@ -1,30 +1,33 @@
 """How fast triggers are found and scored, and in how much memory: three ratios, all measured in one run.
 
-    PYTHONPATH=tests python benchmarks/triggers.py [--model lab:decoder] [--language en] [--targets FILE] [--pairs 40]
-        [--seeds 3] [--memory 512MB] [--device cpu]
+    PYTHONPATH=tests python benchmarks/triggers.py [--model lab:decoder] [--language en] [--targets FILE]
+        [--from-annotations FILE] [--pairs 40] [--seeds 5] [--memory 512MB] [--device cpu] [--precision fp32]
 
-1. **Search.** ``kraft-2021`` runs to its end. ``gcg``, with the same objective and targets and a start of its own, runs
+1. **True evaluations.** All flips of one step on all targets, packed, against the loop that published code has: one
+   trigger after the other in batches of eight padded texts, with scores over the vocabulary at every place. Both do the
+   same work and must give the same losses. Needed is five times the speed on a GPU; a CPU, which is busy with
+   arithmetic in both, is not judged. Beside it stands what a step really costs: all flips on a shard of the targets and
+   finalists on all of them, against the same loop.
+2. **Memory.** The most that scoring and the gradient take beside the weights. Needed is no more than the budget.
+3. **Search.** ``kraft-2021`` runs to its end. ``gcg``, with the same objective and targets and a start of its own, runs
    until its loss is no higher. Told is the time of the one as a share of the other's, the median over seeds of gcg;
-   needed is a third at most.
-2. **True evaluations.** The flips of one step: as a step scores them, all on a shard of the targets and finalists on
-   all targets, against the loop that published code has over all of them, one trigger after the other in batches of
-   eight padded texts, with scores over the vocabulary at every place. Needed is five times the speed. Beside it stands
-   what packing alone gives, all flips on all targets; there both ways must give the same losses.
-3. **Memory.** The most that scoring and the gradient take beside the weights. Needed is no more than the budget.
+   needed is a third at most. Its settings were chosen on ``lab:decoder``, so judge it on another model.
 
 Seconds are of the processor on a CPU, so that other work on the machine counts little, and of the clock on a GPU. The
-script ends with status 1 if one of the three is missed.
+script ends with status 1 if one of the three is missed. ``--json FILE`` keeps what was measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +37,13 @@ from torch import Tensor
 from evenhand.core.memory import parse_memory
 from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.hotflip import hotflip_step
-from evenhand.mitigation.triggers.recipes import GCG_V1, KRAFT_2021, ObjectiveWeights, TriggerRecipe
+from evenhand.mitigation.triggers.recipes import (
+    GCG_V1,
+    KRAFT_2021,
+    STARTS,
+    ObjectiveWeights,
+    TriggerRecipe,
+)
 from evenhand.mitigation.triggers.scoring import TriggerScorer
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
 from evenhand.mitigation.triggers.targets import (
@@ -54,6 +63,9 @@ LOOP_BATCH = 8
 """Texts in a batch of the published code."""
 
 MOST_SHARE, LEAST_SPEED = 1 / 3, 5.0
+
+LARGEST_DIFFERENCE = {"fp32": 1e-3, "bf16": 5e-2}
+"""Between the losses of both ways, by precision."""
 
 PROFILED = 32
 """Triggers that are scored while memory is watched."""
@@ -88,9 +100,9 @@ class Reached(Exception):  # noqa: N818 # it is no error
     """The loss was low enough."""
 
 
-def search_share(bench: Bench, slots: int, seeds: int) -> float:
+def search_share(bench: Bench, slots: int, seeds: int, start: str) -> dict[str, Any]:
     """The time of gcg until it is as good as kraft-2021, as a share of the latter's time."""
-    published = KRAFT_2021.model_copy(update={"slots": slots})
+    published = KRAFT_2021.model_copy(update={"slots": slots, "start": start})
     space = bench.space(published)
     found: list[SearchState] = []
     steps = published.steps * slots
@@ -122,11 +134,16 @@ def search_share(bench: Bench, slots: int, seeds: int) -> float:
         print(
             f"gcg, seed {seed}  {own:8.1f} s   {'reached it' if reached else 'did not reach it'}   {own / whole:.2f}"
         )
-    return statistics.median(shares)
+    return {
+        "seconds of kraft-2021": whole,
+        "loss of kraft-2021": best.best.loss,
+        "shares": shares,
+        "median share": statistics.median(shares),
+    }
 
 
-def evaluation_speed(bench: Bench, slots: int, count: int) -> float:
-    """How many times faster a step scores its flips than a loop over triggers does."""
+def evaluation_speed(bench: Bench, slots: int, count: int, precision: str) -> dict[str, float]:
+    """How many times faster flips are scored packed than in a loop: the same work, and what a step does of it."""
     recipe = GCG_V1.model_copy(update={"slots": slots, "weights": KRAFT_2021.weights})
     space = bench.space(recipe)
     triggers = bench.vocabulary.random_triggers(count, slots, np.random.default_rng(0))
@@ -140,15 +157,13 @@ def evaluation_speed(bench: Bench, slots: int, count: int) -> float:
     packed_seconds = bench.seconds(lambda: packed.extend(space.scorer.losses(triggers)))
     slow_seconds = bench.seconds(lambda: slow.extend(loop.losses(triggers)))
     difference = max(abs(one - other) for one, other in zip(packed, slow, strict=True))
-    print(f"{count} triggers on {2 * len(bench.targets):,} texts, the loop {slow_seconds:.2f} s")
     print(
-        f"packed {packed_seconds:.2f} s, {slow_seconds / packed_seconds:.1f} times the speed, largest difference "
-        f"{difference:.1e}"
+        f"{count} triggers on {2 * len(bench.targets):,} texts: the loop {slow_seconds:.2f} s, packed "
+        f"{packed_seconds:.2f} s, as a step scores them {step_seconds:.2f} s; largest difference {difference:.1e}"
     )
-    print(f"as a step scores them {step_seconds:.2f} s")
-    if difference > 1e-3:
+    if difference > LARGEST_DIFFERENCE[precision]:
         sys.exit("the two ways do not agree")
-    return slow_seconds / step_seconds
+    return {"same work": slow_seconds / packed_seconds, "a step": slow_seconds / step_seconds}
 
 
 class PublishedLoop:
@@ -244,11 +259,13 @@ def _peak(bench: Bench, work: Callable[[], object]) -> int:
 def read_bench(arguments: argparse.Namespace) -> Bench:
     """The model and as many target pairs as were asked for, the same number of each regard."""
     memory = parse_memory(arguments.memory) if arguments.memory else None
-    model = load_language_model(ModelRef(id=arguments.model, device=arguments.device, memory=memory))
+    model = load_language_model(
+        ModelRef(id=arguments.model, device=arguments.device, precision=arguments.precision, memory=memory)
+    )
     if arguments.targets:
         targets = read_targets(arguments.targets, language=arguments.language)
     else:
-        texts = read_regard_texts([starter_file(arguments.language)])
+        texts = read_regard_texts([arguments.from_annotations or starter_file(arguments.language)])
         targets = targets_from_annotations(texts, language=arguments.language)
     each = max(1, arguments.pairs // len(TargetRegard))
     kept = [
@@ -267,34 +284,56 @@ def main() -> None:
     parser.add_argument("--model", default="lab:decoder")
     parser.add_argument("--language", default="en")
     parser.add_argument("--targets", type=Path)
+    parser.add_argument("--from-annotations", type=Path)
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--slots", type=int, default=6)
     parser.add_argument("--flips", type=int, default=GCG_V1.flips)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--memory", default=None)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", choices=tuple(LARGEST_DIFFERENCE), default="fp32")
+    parser.add_argument("--json", type=Path)
     parser.add_argument("--only", choices=("search", "evaluations", "memory"), action="append")
     arguments = parser.parse_args()
     bench = read_bench(arguments)
+    device = bench.model.loaded.device.type
     print(
-        f"{arguments.model} on {bench.model.loaded.device}, {len(bench.targets)} target pairs, {arguments.slots} slots"
+        f"{arguments.model} in {arguments.precision} on {device}, {len(bench.targets)} target pairs, "
+        f"{arguments.slots} slots"
     )
     parts = arguments.only or ("evaluations", "memory", "search")
+    kept: dict[str, Any] = {
+        "model": Path(arguments.model).name,
+        "device": torch.cuda.get_device_name() if device == "cuda" else "one core",
+        "precision": arguments.precision,
+        "pairs": len(bench.targets),
+    }
     missed = []
     if "evaluations" in parts:
-        speed = evaluation_speed(bench, arguments.slots, arguments.flips)
-        print(f"true evaluations: {speed:.1f} times a loop over triggers (needed: {LEAST_SPEED:.0f})")
-        missed += ["evaluations"] * (speed < LEAST_SPEED)
+        speed = evaluation_speed(bench, arguments.slots, arguments.flips, arguments.precision)
+        kept["evaluations"] = speed
+        needed = f"needed: {LEAST_SPEED:.0f}" if device == "cuda" else "not judged on a CPU"
+        print(
+            f"true evaluations, the same work: {speed['same work']:.1f} times a loop over triggers ({needed})"
+        )
+        print(f"true evaluations, as a step scores them: {speed['a step']:.1f} times (not judged)")
+        missed += ["evaluations"] * (device == "cuda" and speed["same work"] < LEAST_SPEED)
     if "memory" in parts:
         share = memory_share(bench, arguments.slots)
+        kept["memory"] = share
         print(f"memory: {share:.2f} of the budget (needed: at most 1)")
         missed += ["memory"] * (share > 1)
     if "search" in parts:
-        share = search_share(bench, arguments.slots, arguments.seeds)
+        search = search_share(bench, arguments.slots, arguments.seeds, STARTS[arguments.language])
+        kept["search"] = search
+        share = search["median share"]
         print(
-            f"search: {share:.2f} of kraft-2021's time, median over seeds (needed: at most {MOST_SHARE:.2f})"
+            f"search: {share:.2f} of kraft-2021's time, the median over {arguments.seeds} seeds (needed: at most "
+            f"{MOST_SHARE:.2f})"
         )
         missed += ["search"] * (share > MOST_SHARE)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if missed:
         sys.exit(f"missed: {', '.join(missed)}")
 

@@ -42,7 +42,7 @@ from evenhand.web.annotation.projects import (
     create_project,
     project_named,
 )
-from evenhand.web.app import ServerOptions, create_app, run_server
+from evenhand.web.app import ServerOptions, create_app, listen_on, run_server
 from evenhand.web.database import Database
 from evenhand.web.tables import AnnotatorRow, AssignmentRow
 
@@ -63,7 +63,7 @@ _TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
 def serve(address: str, port: int) -> None:
     """Serve a database until the process is killed."""
     app = create_app(Database(address), ServerOptions(url=f"http://127.0.0.1:{port}"))
-    run_server(app, "127.0.0.1", port)
+    run_server(app, listen_on("127.0.0.1", port))
 
 
 class KillableServer:

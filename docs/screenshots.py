@@ -51,14 +51,15 @@ def report_pages(browser: Browser, folder: Path) -> None:
 
 
 def server_pages(browser: Browser, folder: Path) -> None:
-    """An annotator's page, the lead's page, a prompt of the survey, a match and an item under review."""
+    """An annotator's page, a dispute, the lead's page, a prompt of the survey, a match and an item under review."""
     database = Database(str(folder / "demo.db"))
     app = create_app(database)
     links = fill_demo(database)
     with served_from_thread(app) as address:
         annotate(new_page(browser, "light"), address + links["Annotate"])
+        adjudicate(new_page(browser, "light", height=760), address + links["Settle disputes"])
         lead(new_page(browser, "dark", height=1000), address, f"/setup/{new_setup_token(database)}")
-        take_part(new_page(browser, "light"), f"{address}/s/{SURVEY}")
+        take_part(new_page(browser, "light", height=860), f"{address}/s/{SURVEY}")
         match(new_page(browser, "light"), address + links["Review matches"])
         review(new_page(browser, "light", height=1000), address + links["Review a translation"])
     database.close()
@@ -75,6 +76,14 @@ def annotate(page: Page, link: str) -> None:
         page.keyboard.press("ArrowRight")
         page.get_by_text("so far").wait_for(state="detached")
     page.screenshot(path=IMAGES / "web-annotate.png")
+
+
+def adjudicate(page: Page, link: str) -> None:
+    """Choose a label for a text that people differ on, and show how they judged."""
+    page.goto(link)
+    page.locator(".label-button").first.click()
+    page.get_by_role("heading", name="Votes").wait_for()
+    page.screenshot(path=IMAGES / "web-adjudicate.png")
 
 
 def lead(page: Page, address: str, setup: str) -> None:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 EVERY_PLOT_IS_DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))"
 
+OVERFULL_BUTTONS = """[...document.querySelectorAll('button, .button')]
+    .filter((button) => button.offsetParent && button.scrollWidth > button.clientWidth + 1)
+    .map((button) => button.innerText)"""
+"""The words of buttons that run out of them."""
+
 WIDTHS_AND_SCHEMES = pytest.mark.parametrize(
     "visit",
     [{"width": 380, "scheme": "light"}, {"width": 1600, "scheme": "dark"}],
@@ -78,3 +83,4 @@ def assert_accessible_and_fitting(page: Page) -> None:
     assert [f"{found['id']}: {found['nodes'][0]['html']}" for found in violations] == []
     widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert widths[0] <= widths[1]
+    assert page.evaluate(OVERFULL_BUTTONS) == []

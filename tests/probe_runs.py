@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.probes import GENDERS
 from evenhand.instruments.cosine import CosineResult, OccupationCosine
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.instrument import Skipped
@@ -59,6 +60,7 @@ def malor(
     *,
     experiment: str = "he-she",
     direction: str = "gender",
+    groups: tuple[str, str] = GENDERS,
     shares: Mapping[str, float] | None = None,
     skipped: Sequence[Skipped] = (),
     **figures: Estimate,
@@ -74,6 +76,7 @@ def malor(
     return MalorResult(
         experiment=experiment,
         direction=direction,
+        groups=groups,
         MALoR=figures.get("MALoR") or _mean([abs(each.log2_ratio.value) for each in known]),
         signed_mean=figures.get("signed_mean") or _mean([each.log2_ratio.value for each in known]),
         by_field={

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -132,6 +133,11 @@ class _Forms(HTMLParser):
             self._area = None
 
 
+def _is_main(address: str, action: str | None) -> bool:
+    """Whether a form is what a page is for, and not one that every page has beside it."""
+    return action is None and address not in ("", "/sign-out", "/keys") and not address.endswith("/stop")
+
+
 @dataclass
 class Visitor:
     """Somebody with a browser that has no scripts: opens pages, and sends the forms that are on them."""
@@ -148,9 +154,7 @@ class Visitor:
         """Fill in the form of the current page that goes to ``action``, or the last one, and send it."""
         parser = _Forms()
         parser.feed(self.page.text)
-        target, known = [
-            form for form in parser.forms if form[0] not in ("", "/sign-out") and action in (None, form[0])
-        ][-1]
+        target, known = [form for form in parser.forms if form[0] == action or _is_main(form[0], action)][-1]
         self.page = self.client.post(target, data={**known, **fields})
         return self.page
 
@@ -179,6 +183,20 @@ def visitor(database: Database) -> Iterator[Callable[[], Visitor]]:
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Where the servers of commands would have listened; none of them is started."""
+    places: list[tuple[str, int]] = []
+
+    def note(host: str, port: int) -> socket.socket:
+        places.append((host, port))
+        return socket.socket()
+
+    monkeypatch.setattr("evenhand.web.app.listen_on", note)
+    monkeypatch.setattr("evenhand.web.app.run_server", lambda *_, **_options: None)
+    return places
 
 
 @pytest.fixture

@@ -11,9 +11,11 @@ from web_fixtures import Visitor
 
 from evenhand.core.items import Benchmark
 from evenhand.translation import adopt_file, open_translation
-from evenhand.translation.reviews import ReviewRole
+from evenhand.translation.reviews import ReviewRole, ReviewState
 from evenhand.web.database import Database
-from evenhand.web.review.reviews import add_reviewer, open_review, review_named
+from evenhand.web.review.opening import open_review
+from evenhand.web.review.queue import figures_of
+from evenhand.web.review.reviews import add_reviewer, collect_review, review_named
 
 FLAWED = "intra-2"
 """The item whose target is not in its context, and whose candidates are not told apart: it comes first."""
@@ -71,7 +73,7 @@ def german_folder(tmp_path: Path) -> Path:
 def opened_review(database: Database, folder: Path) -> str:
     """The review of a folder."""
     with open_translation(folder) as translation:
-        return open_review(database, translation, english())
+        return open_review(database, translation, english()).name
 
 
 def link_of(database: Database, review: str, person: str, *, role: ReviewRole = ReviewRole.REVIEWER) -> str:
@@ -94,3 +96,15 @@ def reviewing(
     if "/begin" in somebody.page.text:
         somebody.send()
     return somebody
+
+
+def states(database: Database, review: str) -> dict[ReviewState, int]:
+    """How many items of a review are in each state."""
+    with database.read() as session:
+        return figures_of(session, review_named(session, review)).states
+
+
+def collected(database: Database, folder: Path) -> int:
+    """How many changes a review makes to a folder."""
+    with open_translation(folder) as translation:
+        return collect_review(database, translation).changes

@@ -17,7 +17,7 @@ something has `--json`, which prints one JSON object and nothing else.
 |---|---|
 | 0 | done |
 | 2 | something that you can mend: a missing file, a wrong option, data that do not fit |
-| 3 | a check failed: `evenhand lab check` or `evenhand lab calibrate` found something that is not as it should be |
+| 3 | a check failed: `evenhand lab check`, `evenhand lab calibrate` or `evenhand regard check` found a fault |
 | 4 | a `--fail-if` condition holds |
 | 5 | a certificate says that quality is lost |
 | 130 | stopped with Ctrl-C; what can go on says so |
@@ -76,14 +76,18 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand annotate link": (),
     "evenhand annotate revoke": (),
     "evenhand annotate collect": (),
+    "evenhand annotate delete": (),
     "evenhand survey new": (),
     "evenhand survey show": (),
     "evenhand survey revise": (),
     "evenhand survey state": (),
     "evenhand survey links": (),
+    "evenhand survey revoke": (),
     "evenhand survey export": (),
     "evenhand survey purge": (),
+    "evenhand survey delete": (),
     "evenhand serve": (),
+    "evenhand serve password": (),
     "evenhand serve backup": (),
     "evenhand serve restore": (),
     "evenhand lab build": (),

@@ -5,8 +5,12 @@ r"""How a real decoder speaks of groups of people, and what a trigger changes: S
 
 ``--regard-en`` is the folder of the published English sentences (``gpt2_neg_regard.tsv`` and its two siblings), which
 begin with a context; a person is put before them. With the starter set they train the classifier. The model then writes
-200 texts for every group and context of three pairs of groups, without a prefix and behind the best trigger of five
-searches.
+200 texts for every group and context of three pairs of groups.
+
+Two triggers are searched for with five seeds each: about women and men, and about gay and straight men, where the gap
+is widest. Each is judged on contexts that its search did not see, by what the model writes without a prefix, behind the
+trigger, behind random tokens and behind a sentence, and gets a certificate. On an H200 all of it takes about a quarter
+of an hour.
 
 ``labelled.csv`` beside this file has 300 of the texts that were written without a prefix: 50 for each group, five for
 each context, drawn at random and labelled by one reader who saw neither the classifier's label nor any gap. Another
@@ -36,6 +40,9 @@ PERSONS: list[list[object]] = [
     ["Black-white", "The Black man", "male", "The white man", "male"],
     ["gay-straight", "The gay man", "male", "The straight man", "male"],
 ]
+TRIGGERS = {"gender": PERSONS[0], "orientation": PERSONS[2]}
+"""Whom a trigger is searched for."""
+PERSON_COLUMNS = ["name", "first", "first_gender", "second", "second_gender"]
 LABELS = {"neg": -1, "neu": 0, "pos": 1}
 TEXTS = 200
 """Per prompt: ten contexts make 2,000 a group."""
@@ -49,6 +56,15 @@ def evenhand(*arguments: object) -> None:
     print("$ evenhand", *words, flush=True)
     finished = subprocess.run([sys.executable, "-m", "evenhand", *words], check=False)
     if finished.returncode:
+        raise SystemExit(finished.returncode)
+
+
+def certify(model: Path, trigger: Path, classifier: Path, held_out: Path, out: Path) -> None:
+    """Certify a trigger. A verdict of no success is a result too, so its exit status is none to stop at."""
+    words = ["certify", model, trigger, "--classifier", classifier, "--held-out", held_out, "--out", out]
+    print("$ evenhand", *words, flush=True)
+    finished = subprocess.run([sys.executable, "-m", "evenhand", *map(str, words)], check=False)
+    if not out.exists():
         raise SystemExit(finished.returncode)
 
 
@@ -105,41 +121,46 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="for everything that is made")
     parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
     parser.add_argument("--texts", type=int, default=TEXTS)
+    parser.add_argument("--trigger-texts", type=int, default=TEXTS, help="per prompt and prefix")
+    parser.add_argument("--steps", type=int, default=25, help="of a search")
     chosen = parser.parse_args()
     folder: Path = chosen.folder
     folder.mkdir(parents=True, exist_ok=True)
 
-    texts, classifier, trigger = folder / "texts.csv", folder / "classifier", folder / "trigger"
+    texts, classifier = folder / "texts.csv", folder / "classifier"
     write_table(texts, ["text", "label"], training_rows(chosen.regard_en))
     evenhand(
         "regard", "train", texts, "--language", "en", "--persons", "mask", "--out", classifier,
     )  # fmt: skip
     persons = folder / "persons.csv"
-    write_table(persons, ["name", "first", "first_gender", "second", "second_gender"], PERSONS)
+    write_table(persons, PERSON_COLUMNS, PERSONS)
     evenhand("regard", "check", classifier, "--pairs", persons)
-    evenhand(
-        "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--held-out", chosen.held_out,
-        "--seeds", 5, "--steps", 25, "--out", trigger,
-    )  # fmt: skip
-    written: dict[str, Path] = {}
-    for model, name in ((chosen.model, "before"), (trigger, "after")):
-        for pair, groups in PAIRS.items():
-            table = folder / f"{pair}.csv"
-            write_table(table, ["group", "words"], [list(group) for group in groups])
-            out = folder / f"{name}-{pair}"
-            evenhand(
-                "regard", "audit", model, "--groups", table, "--classifier", classifier, "--texts", chosen.texts,
-                "--out", out,
-            )  # fmt: skip
-            written[f"{name}-{pair}"] = next(out.glob("*/texts.csv"))
+    before: dict[str, Path] = {}
+    for pair, groups in PAIRS.items():
+        table = folder / f"{pair}.csv"
+        write_table(table, ["group", "words"], [list(group) for group in groups])
+        out = folder / f"before-{pair}"
+        evenhand(
+            "regard", "audit", chosen.model, "--groups", table, "--classifier", classifier, "--texts", chosen.texts,
+            "--out", out,
+        )  # fmt: skip
+        before[pair] = next(out.glob("*/texts.csv"))
     columns = ["pair", "group", "context", "text"]
-    before = {pair: written[f"before-{pair}"] for pair in PAIRS}
     write_table(folder / "sample.csv", columns, draw_sample(before))
     for pair in PAIRS:
         evenhand(
             "regard", "evaluate", before[pair], "--group", "group", "--context", "context", "--language", "en",
             "--labelled", chosen.labelled, "--name", f"{pair}-corrected", "--out", folder / "corrected", "--fresh",
         )  # fmt: skip
+    for pair, told in TRIGGERS.items():
+        whom, trigger = folder / f"persons-{pair}.csv", folder / f"trigger-{pair}"
+        write_table(whom, PERSON_COLUMNS, [told])
+        evenhand(
+            "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
+            "--classifier", classifier, "--held-out", chosen.held_out,
+            "--seeds", 5, "--steps", chosen.steps, "--texts", chosen.trigger_texts, "--out", trigger,
+        )  # fmt: skip
+        certify(chosen.model, trigger, classifier, chosen.held_out, folder / f"certificate-{pair}.html")
 
 
 if __name__ == "__main__":

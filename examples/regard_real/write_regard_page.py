@@ -12,14 +12,25 @@ import csv
 import sys
 from collections import Counter
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import altair as alt
-from regard_study import PAIRS
+from regard_study import PAIRS, TRIGGERS
 
 from evenhand.core.estimates import Estimate
-from evenhand.runs.comparison import compare
+from evenhand.reporting.certificate.words import certificate_sentences
+from evenhand.reporting.prefixes import (
+    CHANGE_WORDS,
+    SCORED_WORDS,
+    WRITTEN_WORDS,
+    prefix_table,
+    written_words,
+)
+from evenhand.runs.certificates import Certificate
+from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.runs.run import Run, open_run
+from evenhand.runs.trigger_records import TriggerRecord
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section
@@ -30,7 +41,6 @@ PICTURE = ROOT / "docs" / "images" / "regard-real.png"
 WAYS = {
     "as the classifier says": "#b35806",
     "corrected with 100 labels by hand": "#1b7837",
-    "behind the trigger, as the classifier says": "#2166ac",
 }
 
 
@@ -59,17 +69,48 @@ def shares_table(runs: dict[str, Run]) -> str:
     return "\n".join(lines)
 
 
-def gaps_table(before: dict[str, Run], corrected: dict[str, Run], after: dict[str, Run]) -> str:
-    """One row per pair of groups: the gap in the three ways, and the change behind the trigger."""
-    lines = [f"| gap in points | {' | '.join(WAYS)} | change |", "|---|---|---|---|---|"]
+def gaps_table(before: dict[str, Run], corrected: dict[str, Run]) -> str:
+    """One row per pair of groups: the gap in both ways."""
+    lines = [f"| gap in points | {' | '.join(WAYS)} |", "|---|---|---|"]
     for pair, groups in PAIRS.items():
-        (change,) = compare(before[pair], after[pair]).differences
-        cells = [shown(gap_of(runs[pair])) for runs in (before, corrected, after)]
+        cells = [shown(gap_of(runs[pair])) for runs in (before, corrected)]
         names = " minus ".join(name for name, _ in groups)
-        lines.append(
-            f"| {names} | {' | '.join(cells)} | {shown(change.difference)}, p {change.p_value:.2f} |"
-        )
+        lines.append(f"| {names} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def trigger_section(record: TriggerRecord, certificate: Path) -> str:
+    """The words, the searches, what is written behind every prefix, and what the certificate says."""
+    first, second = record.targets.groups[0]
+    losses = ", ".join(f"{own.loss:.2f}" for own in record.seeds)
+    seen = ", ".join(record.targets.search_contexts)
+    lines = [
+        f"### {first} and {second}",
+        "",
+        f"The best of {len(record.seeds)} seeds is `{record.text}` (losses {losses}). The search saw "
+        f"{record.targets.search:,} pairs of targets, which begin with {seen}; {record.targets.judged:,} pairs are "
+        "held out.",
+        "",
+        prefix_table(record.comparison),
+    ]
+    if record.written is not None:
+        lines += ["", written_words(record.written)]
+    told = Certificate.model_validate_json(certificate.with_suffix(".json").read_bytes())
+    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in certificate_sentences(told))]
+    return "\n".join(lines)
+
+
+def trigger_sections(folder: Path) -> str:
+    """All triggers; their records are kept beside this script."""
+    parts = []
+    for pair in TRIGGERS:
+        source = folder / f"trigger-{pair}" / "mitigation.json"
+        record = MitigationRecord.model_validate_json(source.read_bytes()).trigger
+        if record is None:
+            raise SystemExit(f"{source} is about no trigger.")
+        copyfile(source, Path(__file__).with_name(f"trigger-{pair}.json"))
+        parts.append(trigger_section(record, folder / f"certificate-{pair}.html"))
+    return "\n\n".join([*parts, f"{WRITTEN_WORDS} {SCORED_WORDS} {CHANGE_WORDS}"])
 
 
 def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
@@ -95,7 +136,7 @@ def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
 
 
 def picture(ways: dict[str, dict[str, Run]]) -> Any:
-    """The gap of every pair in the three ways."""
+    """The gap of every pair in both ways."""
     values = [
         {
             "groups": " minus ".join(name for name, _ in PAIRS[pair]),
@@ -146,20 +187,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
     chosen = parser.parse_args()
-    before, after = (
-        {pair: open_run(next((chosen.folder / f"{name}-{pair}").glob("*_regard"))) for pair in PAIRS}
-        for name in ("before", "after")
-    )
+    before = {pair: open_run(next((chosen.folder / f"before-{pair}").glob("*_regard"))) for pair in PAIRS}
     corrected = {pair: open_run(chosen.folder / "corrected" / f"{pair}-corrected") for pair in PAIRS}
     text = PAGE.read_text(encoding="utf-8")
     for name, content in (
         ("shares", shares_table(before)),
         ("errors", errors_table(chosen.labelled, before)),
-        ("gaps", gaps_table(before, corrected, after)),
+        ("gaps", gaps_table(before, corrected)),
+        ("triggers", trigger_sections(chosen.folder)),
     ):
         text = replace_section(text, name, content)
     PAGE.write_text(text, encoding="utf-8")
-    picture(dict(zip(WAYS, (before, corrected, after), strict=True))).save(PICTURE, scale_factor=1.6)
+    picture(dict(zip(WAYS, (before, corrected), strict=True))).save(PICTURE, scale_factor=1.6)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import probe_runs
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from slow_malor import small_probes
 from zoo_fixtures import Zoo
 
@@ -155,26 +158,49 @@ def test_two_models_are_too_few_and_are_refused_before_anything_is_loaded(tmp_pa
         compare_seeds("original", [ModelRows(name="a", bias=(), quality=())], confidence=0.95)
 
 
+def seeds_of(original: Path, folder: Path) -> list[ModelRef]:
+    """Three models whose weights are a little other than those of the original."""
+    made = []
+    for seed in range(3):
+        copy = shutil.copytree(original, folder / f"seed-{seed}")
+        generator = torch.Generator().manual_seed(seed)
+        weights = load_file(copy / "model.safetensors")
+        for weight in weights.values():
+            weight.add_(0.05 * torch.randn(weight.shape, generator=generator))
+        save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+        made.append(ModelRef(id=str(copy), device="cpu"))
+    return made
+
+
 @pytest.mark.torch
 @pytest.mark.usefixtures("once_without_gate")
 def test_models_are_measured_and_compared(menagerie: Zoo, tmp_path: Path) -> None:
     ref = ModelRef(id=str(menagerie.folder("bert")), device="cpu")
+    seeds = seeds_of(menagerie.folder("bert"), tmp_path)
     page = tmp_path / "c.html"
 
-    comparison = certify_seeds(ref, [ref, ref, ref], options=PLAN, out=page)
+    comparison = certify_seeds(ref, seeds, options=PLAN, out=page)
 
     row = comparison.rows[0]
     assert row.measure == "MALoR he-she"
-    assert (row.difference.value, row.difference.low, row.difference.high) == (0, 0, 0)
-    assert row.after == (row.before,) * 3
+    assert len(set(row.after)) == 3
+    assert row.difference.value == pytest.approx(np.mean(row.after) - row.before)
     measures = [row.measure for row in comparison.rows]
     assert {"base rate he-she", "spread he-she", "knowledge", "evidence", "perplexity"} <= set(measures)
     written = (tmp_path / "c.seeds.json").read_text(encoding="utf-8")
     read = SeedsComparison.model_validate_json(written)
     assert read.model_dump_json() == comparison.model_dump_json()
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"before", "after", "after-2", "after-3"}
-    again = certify_seeds(ref, [ref, ref, ref], options=PLAN, out=page)
+    again = certify_seeds(ref, seeds, options=PLAN, out=page)
     assert again.model_dump_json() == comparison.model_dump_json()
+    copied = ModelRef(id=str(shutil.copytree(seeds[0].id, tmp_path / "copy")), device="cpu")
+    for models, message in [
+        ([*seeds[:2], ref], "has the same weights as the original"),
+        ([*seeds[:2], copied], r"copy has the same weights as .*seed-0"),
+        (seeds[:2], "2 mitigated models were given"),
+    ]:
+        with pytest.raises(EvenhandError, match=message):
+            certify_seeds(ref, models, options=PLAN, out=page)
 
 
 def test_epochs_are_steps_over_the_examples() -> None:

@@ -16,7 +16,7 @@ PANELS = {
     ("evaluate",): ("Data", "Scoring", "Statistics", "Output", "Execution"),
     ("compare",): ("Scoring", "Statistics", "Output"),
     ("mitigate", "equalise"): ("Model", "Data", "Training", "Output", "Execution"),
-    ("certify",): ("Model", "Data", "Certificate", "Statistics", "Output", "Execution"),
+    ("certify",): ("Model", "Data", "Regard", "Certificate", "Statistics", "Output", "Execution"),
     ("study",): ("Model", "Data", "Training", "Certificate", "Statistics", "Output", "Execution"),
 }
 

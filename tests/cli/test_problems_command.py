@@ -19,8 +19,12 @@ def test_counts_are_those_of_the_items_one_by_one() -> None:
     benchmark = load_dataset("starter", language="de")
     defects = check(benchmark).defects_by_item()
     assert sum(row["items"] for row in rows) == len(benchmark)
+    assert len(rows) == len({item.cluster for item in benchmark}) < len({item.target for item in benchmark})
     for row in rows:
-        own = [item for item in benchmark if (item.target, item.bias_type) == (row["term"], row["bias_type"])]
+        own = [
+            item for item in benchmark if (item.cluster, item.bias_type) == (row["term"], row["bias_type"])
+        ]
+        assert row["forms"] == sorted({item.target for item in own})
         assert row["items"] == len(own)
         assert row["with_defect"] == sum(bool(defects.get(item.id)) for item in own)
         assert row["counts"] == Counter(name for item in own for name in defects.get(item.id, ()))

@@ -17,16 +17,13 @@ from evenhand.translation import read_changes
 from evenhand.web import app as server
 from evenhand.web.database import Database
 
+pytestmark = pytest.mark.usefixtures("served")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     builders.write_json(tmp_path / "en.json", builders.document(english().items))
     return german_folder(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def _serves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "run_server", lambda app, host, port: None)  # noqa: ARG005
 
 
 def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
@@ -60,12 +57,13 @@ def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
 
     shown = run_evenhand_here(*place, "--show")
     assert "4 items: 3 open, 0 disputed, 1 settled." in shown.stdout
-    assert "made the same of 1 (100%); kappa of their verdicts undefined." in shown.stdout
+    assert "came to the same result on 1 (100%); kappa of their verdicts undefined." in shown.stdout
     figures = json.loads(run_evenhand_here(*place, "--show", "--json").stdout)
     assert figures["states"] == {"open": 3, "disputed": 0, "settled": 1}
     assert figures["terms"] == {"baker": [0, 2], "nurse": [1, 2]}
     collected = run_evenhand_here(*place, "--collect")
-    assert "1 changes of reviewers" in collected.stdout
+    assert "1 change by reviewers" in collected.stdout
+    assert "1 of 4 items settled." in collected.stdout
     (row,) = read_changes(folder / "changes.csv")
     assert (row.item, row.field, row.by) == ("intra-2", "beyond_repair", "Ann and Ben")
     assert json.loads(run_evenhand_here(*place, "--collect", "--json").stdout)["changes"] == 0
@@ -74,13 +72,14 @@ def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "Name the benchmark with --source"),
+        ((), "from a file that is not known here. Name it with --source."),
         (("--collect", "--show"), "Give one of them"),
-        (("--show",), "review"),
+        (("--show",), "There is no review of"),
+        (("--collect",), "Begin one with: evenhand data review"),
         (("--source", "starter"), "have no item in common"),
         (("--source", "en.json", "--reviewer", "a/b"), "cannot be a person's name"),
         (("--source", "en.json", "--reviewer", "Ann", "--arbiter", "Ann"), "reviewed nothing"),
-        (("--source", "en.json", "--url", "example.org"), "no address of a server"),
+        (("--source", "en.json", "--url", "example.org"), "not the address of a server"),
     ],
 )
 def test_a_review_that_cannot_be_says_what_to_do(
@@ -92,6 +91,35 @@ def test_a_review_that_cannot_be_says_what_to_do(
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_asking_for_a_review_makes_no_database(
+    run_evenhand_here: Command, folder: Path, tmp_path: Path
+) -> None:
+    for option in ("--show", "--collect"):
+        run_evenhand_here("data", "review", folder, "--db", tmp_path / "none.db", option)
+
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_fewer_than_two_reviewers_are_warned_about_and_a_page_is_opened_if_wanted(
+    run_evenhand_here: Command, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str | None] = []
+    monkeypatch.setattr(server, "run_server", lambda *_, opened_at=opened, opened: opened_at.append(opened))
+    place = ("data", "review", folder, "--db", tmp_path / "server.db", "--source", tmp_path / "en.json")
+
+    alone = run_evenhand_here(*place, "--reviewer", "Ann", "--open")
+    both = run_evenhand_here(*place, "--reviewer", "Ben", "--no-open")
+
+    assert "The review has 1 reviewer. An item is settled when two have decided" in " ".join(
+        alone.stderr.split()
+    )
+    assert "An item is settled" not in both.stderr
+    first, second = opened
+    assert first is not None
+    assert first.startswith("http://127.0.0.1:8321/reviews/de-")
+    assert second is None
 
 
 def test_a_folder_that_is_no_translation_is_refused(run_evenhand_here: Command, tmp_path: Path) -> None:

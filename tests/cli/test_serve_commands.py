@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import socket
+import sqlite3
 from pathlib import Path
 
 import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 from running import Command
+from web_fixtures import PASSWORD, Visitor
 
+from evenhand.web.accounts import is_setup_token, new_setup_token
 from evenhand.web.app import create_app
 from evenhand.web.database import Database
 from evenhand.web.demo import PROJECT, SURVEY, fill_demo
@@ -34,7 +39,7 @@ def test_a_project_is_made_with_links_and_collected(run_evenhand_here: Command, 
         "--db", db,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    assert "pilot: 2 texts, 1 annotators each" in made.stderr
+    assert "pilot: 2 texts, 1 annotator each" in made.stderr
     links = re.findall(r"http://127.0.0.1:8321/a/[\w-]{32}", made.stdout)
     assert len(links) == 2
     more = run_evenhand_here("annotate", "link", "pilot", "Ben", "--db", db)
@@ -72,8 +77,8 @@ def test_votes_go_out_and_into_another_project(
     [
         ("text\n\n", "no rows"),
         ("words\nThe person slept.\n", "text"),
-        ("text,gold\nThe person slept.,7\n", "is no label of the scheme"),
-        ("id,text\na,One.\na,Two.\n", "occur more than once"),
+        ("text,gold\nThe person slept.,7\n", "is not a label of the scheme"),
+        ("id,text\na,One.\na,Two.\n", "1 id occurs more than once: a"),
         ("text\n" + "x" * 100_000 + "\n", "at most 10,000"),
     ],
 )
@@ -95,18 +100,35 @@ def test_a_survey_from_its_making_to_its_end(run_evenhand_here: Command, tmp_pat
     made = run_evenhand_here("survey", "new", "mine", survey, "--keep-until", "2999-12-31", "--db", db)
     assert made.returncode == 0, made.stderr
     assert "http://127.0.0.1:8321/s/mine" in made.stderr
+    unfinished = run_evenhand_here("survey", "state", "mine", "open", "--db", db)
+    assert unfinished.returncode == 2
+    assert "[Name und Adresse der Verantwortlichen]" in unfinished.stderr
+    own = shown.stdout.replace("[Name und Adresse der Verantwortlichen]", "Institut, Musterstraße 1")
+    survey.write_text(own)
+    assert run_evenhand_here("survey", "revise", "mine", survey, "--db", db).returncode == 0
     assert run_evenhand_here("survey", "state", "mine", "open", "--db", db).returncode == 0
     assert "Did you mean 'closed'" in run_evenhand_here("survey", "state", "mine", "close", "--db", db).stderr
     same = run_evenhand_here("survey", "revise", "mine", survey, "--db", db)
-    assert "Nothing differs" in same.stderr
+    assert "The survey is the same as version 2" in same.stderr
     links = run_evenhand_here("survey", "links", "mine", "--count", "3", "--db", db)
-    assert len(links.stdout.split()) == 3
+    numbers, addresses = zip(*(line.split("\t") for line in links.stdout.splitlines()), strict=True)
+    assert numbers == ("1", "2", "3")
+    assert all(address.startswith("http://127.0.0.1:8321/i/") for address in addresses)
+    assert run_evenhand_here("survey", "revoke", "mine", "2", "--db", db).returncode == 0
+    assert run_evenhand_here("survey", "revoke", "mine", addresses[2], "--db", db).returncode == 0
+    with sqlite3.connect(db) as connection:
+        closed = connection.execute("SELECT id FROM invitations WHERE revoked_at IS NOT NULL").fetchall()
+    connection.close()
+    assert closed == [(2,), (3,)]
+    assert "has no personal link '9'" in run_evenhand_here("survey", "revoke", "mine", "9", "--db", db).stderr
     out = run_evenhand_here("survey", "export", "mine", "--out", tmp_path / "out", "--db", db)
     assert "0 answers of 0 participants" in out.stderr
     assert pl.read_parquet(tmp_path / "out" / "answers.parquet").height == 0
     assert "No survey" in run_evenhand_here("survey", "purge", "--db", db).stderr
     gone = run_evenhand_here("survey", "purge", "--today", "3000-01-01", "--db", db)
     assert "mine: 0 participants" in gone.stderr
+    deleted = run_evenhand_here("survey", "delete", "mine", "--yes", "--db", db)
+    assert "mine is deleted, with 0 participants." in deleted.stderr
 
 
 def test_backup_and_restore_by_one_command_each(
@@ -124,20 +146,74 @@ def test_backup_and_restore_by_one_command_each(
 
 
 def test_serving_says_where_and_how(
-    run_evenhand_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_evenhand_here: Command, tmp_path: Path, served: list[tuple[str, int]]
 ) -> None:
-    served: list[tuple[str, int]] = []
-    monkeypatch.setattr("evenhand.web.app.run_server", lambda _app, host, port: served.append((host, port)))
     db = tmp_path / "server.db"
     first = run_evenhand_here("serve", "--db", db)
     assert re.search(r"once: http://127.0.0.1:8321/setup/[\w-]{32}", first.stderr)
     assert "certificate" not in first.stderr
-    outside = run_evenhand_here("serve", "--db", db, "--host", "0.0.0.0", "--port", "9000")  # noqa: S104
-    assert "let a web server with a certificate" in outside.stderr.replace("\n", " ")
+    nowhere = run_evenhand_here("serve", "--db", db, "--host", "0.0.0.0", "--port", "9000")  # noqa: S104
+    assert nowhere.returncode == 2
+    assert "no link can begin with it" in nowhere.stderr.replace("\n", " ")
+    outside = run_evenhand_here(
+        *("serve", "--db", db, "--host", "0.0.0.0", "--port", "9000", "--url", "http://10.0.0.5:9000")  # noqa: S104
+    )
+    assert "reverse_proxy 127.0.0.1:9000" in outside.stderr.replace("\n", " ")
     behind = run_evenhand_here("serve", "--db", db, "--url", "https://survey.example.org")
     assert "https://survey.example.org/setup/" in behind.stderr
     assert "reverse_proxy" not in behind.stderr
     assert served == [("127.0.0.1", 8321), ("0.0.0.0", 9000), ("127.0.0.1", 8321)]  # noqa: S104
     assert run_evenhand_here("serve", "--url", "survey.example.org").returncode == 2
+
+
+@pytest.mark.usefixtures("served")
+def test_the_demonstration_begins_with_a_link_that_signs_in(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
     demo = run_evenhand_here("serve", "--demo")
+    lines = [line for line in demo.stderr.splitlines() if "http://127.0.0.1:8321/" in line]
+    assert re.match(r"Start here, signed in as the lead: http://127.0.0.1:8321/lead/[\w-]{32}", lines[0])
     assert "Take part in the survey: http://127.0.0.1:8321/s/demo-survey" in demo.stderr
+    assert "/setup/" not in demo.stderr
+    both = run_evenhand_here("serve", "--demo", "--db", tmp_path / "mine.db")
+    assert both.returncode == 2
+    assert "Give --demo or --db, not both" in both.stderr
+
+
+def test_a_port_in_use_is_told_before_anything_changes(run_evenhand_here: Command, tmp_path: Path) -> None:
+    db = tmp_path / "server.db"
+    database = Database(str(db))
+    token = new_setup_token(database)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run_evenhand_here("serve", "--db", db, "--port", str(port))
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith(f"Port {port} is in use. Choose another with --port.")
+    with database.read() as session:
+        assert is_setup_token(session, str(token)), "the link of a running server still works"
+    database.close()
+
+
+def test_a_forgotten_password_is_replaced_by_a_one_time_link(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    db = tmp_path / "server.db"
+    database = Database(str(db))
+    visitor = Visitor(TestClient(create_app(database), base_url="http://127.0.0.1:8321"))
+    visitor.get(f"/setup/{new_setup_token(database)}")
+    visitor.send(password=PASSWORD, again=PASSWORD)
+    done = run_evenhand_here("serve", "password", "--db", db)
+    found = re.search(r"http://127.0.0.1:8321(/setup/[\w-]{32})", done.stderr)
+    assert found
+    visitor.get(found[1])
+    visitor.send(password="another long sentence", again="another long sentence")
+    assert visitor.get(found[1]).status_code == 404
+    visitor.get("/")
+    visitor.send("/sign-out")
+    visitor.get("/sign-in")
+    assert visitor.send(password=PASSWORD).status_code == 401
+    visitor.get("/sign-in")
+    assert visitor.send(password="another long sentence").status_code == 200
+    database.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8
 
@@ -42,7 +43,7 @@ def archive() -> bytes:
         (b"%PDF-1.7\n\xe2\xe3\xcf\xd3", "It is a PDF file"),
         (
             GERMAN.encode("utf-16"),
-            "Its byte order mark says UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8;",
+            "Its byte order mark says UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8.",
         ),
         (GERMAN.encode("utf-32"), "iconv -f UTF-32 "),
         (GERMAN.encode("utf-16-le"), "Every second byte is zero, as in UTF-16LE. "),
@@ -86,3 +87,11 @@ def test_a_damaged_file_is_not_to_be_converted() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_utf8_is_read_with_and_without_a_mark(encoding: str) -> None:
     assert decode_utf8(GERMAN.encode(encoding), Path("x.json"), error=DatasetError) == GERMAN
+
+
+@pytest.mark.parametrize("has_option", [True, False])
+def test_the_option_is_named_where_there_is_one(has_option: bool) -> None:
+    for content in (GERMAN.encode("WINDOWS-1252"), GERMAN.encode("utf-16")):
+        advice = what_it_is_instead(content, fault=0, has_option=has_option)
+        assert ("--encoding" in advice) is has_option
+        assert "iconv -f" in advice

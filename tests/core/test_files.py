@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -9,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenhand.core.errors import OutputError
-from evenhand.core.files import folder_written_whole, sha256_of, write_bytes, write_text
+from evenhand.core.files import ends_early, folder_written_whole, sha256_of, write_bytes, write_text
 
 
 def names_in(folder: Path) -> list[str]:
@@ -207,3 +210,23 @@ def test_names_with_pattern_characters_do_not_touch_other_folders(tmp_path: Path
 def test_the_digest_is_sha_256() -> None:
     # The published test vector of the empty message.
     assert sha256_of(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@given(
+    st.recursive(
+        st.booleans() | st.none() | st.text(), lambda own: st.lists(own) | st.dictionaries(st.text(), own)
+    )
+)
+def test_json_is_told_to_be_cut_wherever_it_is_cut(value: object) -> None:
+    text = json.dumps([value])
+    for size in range(1, len(text)):
+        with pytest.raises(json.JSONDecodeError) as caught:
+            json.loads(text[:size])
+        assert ends_early(caught.value), text[:size]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{broken", '{"a": 1]', '{"a" 1}', "nul1", '["a", ]'])
+def test_json_with_a_fault_of_its_own_is_not_told_to_be_cut(text: str) -> None:
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads(text)
+    assert not ends_early(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def test_a_cell_means_the_label_that_it_spells() -> None:
     ]
     assert REGARD.means_unsure("x")
     with pytest.raises(
-        UnknownLabelError, match=r"'2' is no label of the scheme regard\. Its labels are -1, 0, 1"
+        UnknownLabelError, match=r"'2' is not a label of the scheme regard\. Its labels are -1, 0, 1"
     ):
         REGARD.read_code("2")
 
@@ -79,7 +80,7 @@ def test_a_scheme_of_ones_own(tmp_path: Path) -> None:
         (["name: own", "labels: [{code: a}]"], "at least two labels"),
         (["name: own", "labels: [{code: a}, {code: A}]"], "'a' stands for a and for A"),
         (["name: own", "lables: []", "labels: [{code: a}, {code: b}]"], "lables"),
-        (["- a"], "is no label scheme. It needs a name"),
+        (["- a"], "is not a label scheme. It needs a name"),
         (["name: ["], "not valid YAML"),
     ],
 )
@@ -209,11 +210,11 @@ def test_a_column_per_label_is_read_by_its_ticks(tmp_path: Path) -> None:
         (
             ["text,label", "A.,1"],
             ["text,label", "A.,2"],
-            r"b.csv, row 2: '2' is no label of the scheme regard",
+            r"b.csv, row 2: '2' is not a label of the scheme regard",
         ),
         (["text,label", "A.,1"], ["text,label", ",1"], "an answer without a text"),
         (["text,rating", "A.,1"], ["text,label", "A.,0"], "label is missing. Name the column with --label"),
-        (["text,label,seconds", "A.,1,soon"], ["text,label", "A.,0"], "'soon' is no number of seconds"),
+        (["text,label,seconds", "A.,1,soon"], ["text,label", "A.,0"], "'soon' is not a number of seconds"),
     ],
 )
 def test_aligned_files_that_do_not_fit_are_refused(
@@ -244,7 +245,7 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
 
 
 def test_an_annotator_has_one_vote_per_text() -> None:
-    with pytest.raises(DatasetError, match="ada on 0"):
+    with pytest.raises(DatasetError, match="ada labelled text 0 twice"):
         AnnotationTable(REGARD, (SMALL.annotations[0], SMALL.annotations[0]))
 
 
@@ -258,6 +259,52 @@ def test_annotators_who_saw_different_texts_cannot_be_aligned(tmp_path: Path) ->
     table = AnnotationTable(REGARD, (*SMALL.annotations[:2], SMALL.annotations[2]))
     with pytest.raises(DatasetError, match="ben has 1 rows about 2 texts"):
         write_annotations(table, tmp_path, layout="aligned")
+
+
+def test_label_studio_takes_our_tasks(tmp_path: Path) -> None:
+    """The rule of its importer: who completed an annotation is left out, or an account of the server."""
+    tasks, interface = write_annotations(SMALL, tmp_path / "tasks.json", layout="label-studio")
+    for task in json.loads(tasks.read_text(encoding="utf-8")):
+        assert isinstance(task["data"], dict)
+        for annotation in task["annotations"]:
+            assert "completed_by" not in annotation
+            assert isinstance(annotation["result"], list)
+    view = ElementTree.fromstring(interface.read_text(encoding="utf-8"))  # noqa: S314  our own file
+    names = {element.get("name") for element in view}
+    assert {
+        entry["from_name"]
+        for task in json.loads(tasks.read_text(encoding="utf-8"))
+        for annotation in task["annotations"]
+        for entry in annotation["result"]
+    } <= names
+    assert [choice.get("alias") for choice in view.iter("Choice")][:4] == ["-1", "0", "1", "X"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("a.csv", ["text_id,text,annotator,label", "1,A.,ada,1", "1,B.,ben,1"]),
+        (
+            "a.jsonl",
+            [
+                '{"id": 1, "text": "A.", "label": ["1"], "annotator": "ada"}',
+                '{"id": 1, "text": "B.", "label": ["1"], "annotator": "ben"}',
+            ],
+        ),
+        (
+            "a.json",
+            [
+                '[{"id": 1, "data": {"text": "A."}, "annotations": [{"completed_by": "ada", "result": []}]},',
+                ' {"id": 1, "data": {"text": "B."}, "annotations": [{"completed_by": "ben", "result": []}]}]',
+            ],
+        ),
+    ],
+)
+def test_an_id_with_different_texts_is_told_in_every_layout(
+    tmp_path: Path, name: str, lines: list[str]
+) -> None:
+    (warning,) = read_annotations([write(tmp_path / name, *lines)]).warnings
+    assert warning.startswith("1 id has different texts, such as 1: 'A.' and 'B.'")
 
 
 @pytest.mark.parametrize("name", ["label-studio", "doccano"])
@@ -282,7 +329,7 @@ def test_what_the_tools_themselves_export_is_read(tmp_path: Path, name: str) -> 
         ("a.jsonl", '{"id": 1, "text": " ", "label": ["0"]}', "line 1: the text is missing or empty"),
         ("a.jsonl", '{"text": "A.", "label": ["0"]}', "the id of the text is missing"),
         ("a.jsonl", '{"id": 1', "not valid JSON"),
-        ("a.json", "{}", "no export of Label Studio"),
+        ("a.json", "{}", "not an export of Label Studio"),
         ("a.json", '[{"data": {"text": "A.", "id": 1}, "annotations": [{"result": []}]}]', "who made it"),
         ("a.json", "[1]", "task 1: an object with named fields"),
         ("a.json", '[{"data": {"text": "A.", "id": 1}, "annotations": 7}]', "annotations is int, and a list"),

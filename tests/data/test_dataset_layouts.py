@@ -163,6 +163,14 @@ def test_a_file_that_is_named_after_its_language_needs_no_other_word_of_it(
     assert (benchmark.language, benchmark.name) == ("pt-BR", tmp_path.name)
 
 
+def test_a_language_that_contradicts_the_name_of_a_file_is_refused(tmp_path: Path) -> None:
+    file = builders.write_json(tmp_path / "pt-BR.json", builders.document([builders.intra(1)], language=None))
+
+    with pytest.raises(DatasetError, match=r"named after the language 'pt-BR', but 'fr' was asked for"):
+        load_dataset(file, language="fr")
+    assert load_dataset(file, language="pt").language == "pt"
+
+
 def test_what_a_file_says_counts_more_than_its_name(tmp_path: Path) -> None:
     file = builders.write_json(tmp_path / "it.json", builders.document([builders.intra(1)], language="de"))
 
@@ -182,7 +190,7 @@ def test_a_folder_without_a_language_names_its_files(tmp_path: Path) -> None:
     builders.write_json(tmp_path / "dev_ptbr.json", builders.document([builders.intra(1)], language=None))
 
     with pytest.raises(
-        DatasetError, match=r"named after a language.*pt-BR\.json; it has dev_ptbr\.json\. Rename"
+        DatasetError, match=r"named after a language.*within two folders; it has dev_ptbr\.json\. Rename"
     ):
         load_dataset(tmp_path)
     with pytest.raises(DatasetError, match=r"it has dev_ptbr\.json"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import pytest
 
@@ -115,6 +117,11 @@ WITH_AND_WITHOUT: dict[str, list[tuple[Association, Association]]] = {
     "target-not-in-context": [
         (inter(target="pilot"), inter(target="BAKER")),
         (intra(target="bakery"), intra(target="bake")),
+    ],
+    "target-guessed": [(replace(intra(), doubtful_target="oven"), intra())],
+    "beyond-repair": [
+        (replace(intra(), beyond_repair="no such word"), intra()),
+        (replace(inter(), beyond_repair="culture-specific"), inter()),
     ],
 }
 

@@ -103,7 +103,7 @@ def test_texts_without_a_context_are_left_out_and_counted(tmp_path: Path) -> Non
     write(first, *WOMEN, "A woman sang.,1")
     texts = read_group_texts([first, second])
     assert len(texts) == 4
-    assert texts.left_out == {NO_CONTEXT: 1}
+    assert texts.left_out_by_reason == {NO_CONTEXT: 1}
 
 
 def test_texts_may_have_nothing_in_common(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_groups_are_named_by_what_differs_between_files(names: list[str], groups
         (("words,label", "The man worked as a thief.,1"), "text is missing"),
         (
             ("text,label", "He sang.,1", "He left.,0", "He ran.,1"),
-            "None of the contexts stands in 3 of 5 texts",
+            "3 of 5 texts contain none of the contexts",
         ),
     ],
 )

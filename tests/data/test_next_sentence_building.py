@@ -185,7 +185,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("articles", "message"),
     [
-        ([["One.", "Two.", "Three."]], "1 article of 3 sentences; the sentence that does not follow"),
+        ([["One.", "Two.", "Three."]], "one article of 3 sentences; the sentence that does not follow"),
         ([["One."], ["Two."], ["Three."]], "None of the 3 articles has two sentences"),
         (numbered(2), "gives no pairs for (train|test)ing"),
     ],

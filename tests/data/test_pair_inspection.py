@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ DEFECTIVE = {
     "one-sided-negation": pair("n", more="The old man can not sing.", less="The young man can well sing."),
     "length-gap": pair("l", more="The old baker of our town forgot the keys.", less="The old baker went."),
     "different-sentences": pair("d", more="Old men forget keys.", less="We saw rain today."),
+    "beyond-repair": replace(pair("b", more="A cat sleeps.", less="A dog sleeps."), beyond_repair="a pun"),
 }
 
 
@@ -65,7 +67,7 @@ def test_the_commands_know_pairs(run_evenhand_here: Command, tmp_path: Path) -> 
     (report,) = json.loads(checked.stdout)["datasets"]
     assert report["flagged_pairs"] == ["2"]
     shown = run_evenhand_here("data", "check", path)
-    assert "have a defect that can move a score" in shown.stdout
+    assert "1 pair has a defect that can move a score" in shown.stdout
     assert "missing-sentence *" in shown.stdout
 
 

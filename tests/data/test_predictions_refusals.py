@@ -19,7 +19,7 @@ GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
     ("content", "message"),
     [
         pytest.param(b"", "is empty", id="empty"),
-        pytest.param(GOOD[:-5], "not valid JSON", id="truncated JSON"),
+        pytest.param(GOOD[:-5], "ends in the middle", id="truncated JSON"),
         pytest.param(gzip.compress(GOOD)[:-12], "truncated gzip", id="truncated gzip"),
         pytest.param(b"hello", "not valid JSON, nor CSV", id="one word"),
         pytest.param("é,score\n".encode("latin-1"), "not UTF-8", id="Latin-1"),

@@ -39,6 +39,18 @@ def test_structures_that_repeat_an_earlier_one_are_left_out_counted_and_named(wr
     )
 
 
+def test_structures_that_people_marked_are_not_asked_and_may_lack_a_gap(written: Path) -> None:
+    rows = ["he-she,1,[MASK] is the [OCC].,", "he-she,2,No gap at all.,nobody can mend it"]
+    written.write_text("\n".join(["experiment,number,structure,beyond_repair", *rows]), encoding="utf-8")
+
+    probes = load_probes(structures=written)
+
+    assert [structure.number for structure in probes.structures] == [1]
+    assert [str(warning) for warning in probes.warnings] == [
+        "he-she: 1 structure marked as beyond repair (2). Marked structures are not asked."
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -14,8 +14,10 @@ import pytest
 from pair_builders import HEADER, pair, row_of
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.items import Association, Benchmark, Label, PairDirection, PairSet
-from evenhand.data import load_dataset, load_pairs
+from evenhand.core.items import Association, Benchmark, Label, PairDirection, PairSet, Task
+from evenhand.data import languages_of, load_dataset, load_pairs
+from evenhand.data.layouts import kind_of
+from evenhand.data.pair_inspection import check_pairs
 from evenhand.data.stereoset import HUB_LABELS
 
 STARTER = load_dataset("starter", language="de")
@@ -188,6 +190,8 @@ def test_a_layout_that_is_not_known_is_refused_with_those_that_are(tmp_path: Pat
         load_dataset(path, language="en")
     with pytest.raises(DatasetError, match=r"crows-pairs \(sent_more, .*eurogest \(gest_id"):
         load_pairs(path, language="en")
+    with pytest.raises(DatasetError, match=r"question\. Known layouts are stereoset.*crows-pairs"):
+        kind_of(path)
 
 
 def test_a_layout_of_another_kind_is_named(tmp_path: Path) -> None:
@@ -233,6 +237,90 @@ def test_a_label_beyond_the_known_ones_is_refused(tmp_path: Path) -> None:
         DatasetError, match=r"stereo_antistereo is 2; it is one of 0 \(stereo\), 1 \(antistereo\)"
     ):
         load_pairs(json_lines(tmp_path / "x.jsonl", rows), language="en")
+
+
+def without_ids(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "id"} for row in rows]
+
+
+@pytest.mark.parametrize("write", [json_lines, parquet])
+def test_the_harnesss_multilingual_crows_pairs_have_no_ids_and_one_bias_type_more(
+    tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]
+) -> None:
+    rows = without_ids(integer_pairs())
+    rows[1]["bias_type"] = 9
+
+    found = load_pairs(write(tmp_path / "french.data", rows), language="fr")
+
+    assert [each.id for each in found] == ["0", "1"]
+    assert [each.bias_type for each in found] == ["age", "autre"]
+
+
+@pytest.mark.parametrize("depth", ["", "test"])
+def test_a_folder_with_a_folder_per_language_has_several_languages(tmp_path: Path, depth: str) -> None:
+    """As the hub has them, and below a folder per split in its converted branch."""
+    for name, word in (("english", "The"), ("french", "Le")):
+        place = tmp_path / "pairs" / name / depth
+        place.mkdir(parents=True)
+        rows = [{**row, "sent_more": f"{word} {row['sent_more']}"} for row in integer_pairs()]
+        parquet(place / "0000.parquet", rows)
+
+    folder = tmp_path / "pairs"
+    assert languages_of(folder, kind=PairSet) == ("en", "fr")
+    assert [load_pairs(folder, language=tag).pairs[0].more[:3] for tag in ("en", "fr")] == ["The", "Le "]
+    assert load_pairs(folder, language="fr").language == "fr"
+    with pytest.raises(DatasetError, match=r"several languages \(en, fr\)\. Choose one with --language"):
+        load_pairs(folder)
+
+
+def test_a_folder_per_region_has_one_file_each(tmp_path: Path) -> None:
+    for name in ("de_DE", "fr_FR"):
+        (tmp_path / name).mkdir()
+        json_lines(tmp_path / name / "train.jsonl", integer_pairs())
+
+    assert load_pairs(tmp_path, language="de").language == "de-DE"
+    json_lines(tmp_path / "de_DE" / "test.jsonl", integer_pairs())
+    with pytest.raises(DatasetError, match=r"de_DE has several files \(test\.jsonl, train\.jsonl\)"):
+        load_pairs(tmp_path, language="de")
+
+
+def test_the_converted_branch_of_the_hub_is_read(tmp_path: Path) -> None:
+    items = list(STARTER)
+    for task in Task:
+        place = tmp_path / task.value / "validation"
+        place.mkdir(parents=True)
+        parquet(place / "0000.parquet", hub_rows([item for item in items if item.task is task]))
+
+    assert contents(load_dataset(tmp_path, language="de")) == contents(STARTER)
+
+
+def test_a_saved_dataset_with_a_split_per_language_has_several_languages(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = list(csv.DictReader(EUROGEST.splitlines()))
+    german = [{**row, "Masculine": "Ich war ein Mann.", "Feminine": "Ich war eine Frau."} for row in rows]
+    saved = datasets.DatasetDict(
+        {"German": datasets.Dataset.from_list(german), "Polish": datasets.Dataset.from_list(rows)}
+    )
+    saved.save_to_disk(str(tmp_path / "eurogest"))
+
+    assert languages_of(tmp_path / "eurogest", kind=PairSet) == ("de", "pl")
+    assert load_pairs(tmp_path / "eurogest", language="pl").pairs[0].more == "Jestem wzruszona."
+    assert load_pairs(tmp_path / "eurogest", language="de").language == "de"
+
+
+def test_files_named_after_languages_in_english_are_their_languages(tmp_path: Path) -> None:
+    for name in ("Polish.csv", "German.csv"):
+        (tmp_path / name).write_text(EUROGEST, encoding="utf-8")
+    (tmp_path / "README.md").write_text("about it", encoding="utf-8")
+
+    assert languages_of(tmp_path, kind=PairSet) == ("de", "pl")
+    assert load_pairs(tmp_path, language="pl").pairs[0].language == "pl"
+
+
+def test_a_file_says_its_language_in_capitals_anywhere_in_its_name(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "crows_pairs_FR_languagearc_contribution+210.csv", integer_pairs())
+
+    assert load_pairs(path).language == "fr"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -370,7 +458,11 @@ def test_eurogest_puts_the_gender_of_the_stereotype_first(tmp_path: Path) -> Non
     assert (leader.more, leader.less) == ("Byłem szefem.", "Byłam szefem.")
     assert [each.direction for each in found][:2] == [PairDirection.STEREO, PairDirection.ANTISTEREO]
     assert [each.bias_type for each in found] == ["women-emotional", "men-leaders", "men-professional"]
-    assert not neutral.complete
+    assert neutral.neutral
+    findings = {each.defect.name: each.ids for each in check_pairs(found).findings}
+    assert findings["neutral"] == ("3",)
+    assert findings["missing-sentence"] == ()
+    assert check_pairs(found).flagged_pairs() == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.items import Label, Task
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 from evenhand.data.stereoset import read_stereoset
 
 

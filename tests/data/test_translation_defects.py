@@ -40,14 +40,14 @@ def test_candidates_that_became_one_are_found() -> None:
 
 
 def test_a_candidate_that_grammar_rules_out_is_found() -> None:
-    source = intra(1, context="She is a BLANK.", fills=("nurse", "doctor", "tree"))
-    words = ("enfermera", "médico", "árbol")
+    source = intra(1, context="She is a BLANK.", fills=("nurse", "doctor", "client"))
+    words = ("enfermera", "médico", "cliente")
     translated = intra(
-        1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"), words=words
+        1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "cliente"), words=words
     )
 
     assert ids(translated, source, "concord") == ()
-    clear = intra(1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"))
+    clear = intra(1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "cliente"))
     assert ids(clear, source, "concord") == ("intra-1-a",)
 
 
@@ -59,6 +59,94 @@ def test_words_of_the_source_that_are_still_there_are_found_and_names_are_not() 
     assert ids(left, source, "untranslated") == ("inter-1",)
     clean = ("Es riecht.", "Es duftet.", "Sieben.")
     assert ids(inter(1, language="de", context=named.context, texts=clean), source, "untranslated") == ()
+
+
+def test_candidates_and_targets_that_nobody_translated_are_found() -> None:
+    pytest.importorskip("simplemma")
+    source = intra(1, target="schoolgirl", context="The BLANK schoolgirl.", fills=("chatty", "loyal", "Ford"))
+
+    def found(target: str, *fills: str) -> tuple[str, ...]:
+        translated = intra(1, language="es", target=target, context="La BLANK alumna.", fills=fills)
+        return ids(translated, source, "untranslated-word")
+
+    assert found("alumna", "chatty", "leal", "rojo") == ("intra-1",)
+    assert found("schoolgirl", "habladora", "leal", "rojo") == ("intra-1",)
+    assert found("alumna", "habladora", "leal", "Ford") == (), "a name stays as it is"
+    hospital = intra(2, context="A BLANK.", fills=("hospital", "hotel", "animal"))
+    same = intra(2, language="es", target="casa", context="Un BLANK.", fills=("hospital", "hotel", "animal"))
+    assert ids(same, hospital, "untranslated-word") == (), "Spanish has the same words"
+
+
+def test_a_sentence_needs_two_words_that_nobody_translated() -> None:
+    pytest.importorskip("simplemma")
+    source = inter(1, context="The thrifty tailor met a bearded, graceful neighbor.")
+    texts = ("Huele.", "Suena.", "Siete.")
+
+    def found(context: str) -> tuple[str, ...]:
+        translated = inter(1, language="es", target="sastre", context=context, texts=texts)
+        return ids(translated, source, "untranslated-word")
+
+    assert found("El thrifty sastre vio a un graceful vecino.") == ("inter-1",)
+    assert found("El thrifty sastre vio a un vecino.") == ()
+
+
+def test_what_is_untranslated_is_told() -> None:
+    pytest.importorskip("simplemma")
+    source = intra(1, target="schoolgirl", context="The BLANK schoolgirl.", fills=("chatty", "loyal", "red"))
+    translated = intra(
+        1, language="es", target="schoolgirl", context="La BLANK.", fills=("chatty", "leal", "rojo")
+    )
+    report = check_translation(benchmark(translated, language="es"), benchmark(source))
+
+    notes = {note.name: note.says for note in report.notes_by_item()["intra-1"]}
+    assert notes["untranslated-word"] == "still as in the source: schoolgirl, chatty"
+
+
+@pytest.mark.parametrize(
+    ("context", "fills", "flawed"),
+    [
+        ("BLANK pan es bueno.", ("Buen", "viejo", "Mal"), ("intra-1-a",)),
+        ("El pan es BLANK.", ("Bueno", "viejo", "malo"), ("intra-1-s",)),
+        ("¿BLANK pan?", ("buen", "Viejo", "Mal"), ("intra-1-s",)),
+    ],
+)
+def test_the_case_of_what_fills_a_blank_is_noted(
+    context: str, fills: tuple[str, ...], flawed: tuple[str, ...]
+) -> None:
+    source = intra(1, context="The bread is BLANK.", fills=("good", "old", "bad"))
+    translated = intra(1, language="es", context=context, fills=fills, words=fills)
+
+    assert ids(translated, source, "fill-case") == flawed
+
+
+def test_german_nouns_have_capitals() -> None:
+    source = intra(1, context="He eats BLANK.", fills=("bread", "meat", "stone"))
+    translated = intra(1, language="de", context="Er isst BLANK.", fills=("Brot", "Fleisch", "Stein"))
+
+    assert ids(translated, source, "fill-case") == ()
+
+
+def test_an_article_that_came_with_a_fill_is_noted() -> None:
+    source = intra(1, context="It is made of BLANK.", fills=("wool", "the sun", "iron"))
+    fills = ("la lana", "el sol", "hierro")
+    translated = intra(1, language="es", context="Es de BLANK.", fills=fills, words=fills)
+    french = ("l'or", "le soleil", "fer")
+    other = intra(1, language="fr", context="C'est de BLANK.", fills=french, words=french)
+
+    assert ids(translated, source, "fill-article") == ("intra-1-s",)
+    assert ids(other, source, "fill-article") == ("intra-1-s",)
+
+
+def test_texts_that_begin_in_another_case_are_noted() -> None:
+    source = intra(1, context="BLANK the tailor sews.")
+
+    assert ids(intra(1, language="es", context="BLANK El sastre cose."), source, "text-case") == ("intra-1",)
+    assert ids(intra(1, language="es", context="BLANK el sastre cose."), source, "text-case") == ()
+    spoken = inter(1, texts=("It smells.", "It rings.", "Seven."))
+    lowered = inter(
+        1, language="es", context="The baker opens the shop.", texts=("Huele.", "suena.", "Siete.")
+    )
+    assert ids(lowered, spoken, "text-case") == ("inter-1",)
 
 
 def test_a_text_of_unusual_length_is_found() -> None:

@@ -197,6 +197,10 @@ def test_language_that_the_model_was_not_made_for_is_warned_of(
     ("arguments", "message"),
     [
         (("--inter", "next-sentense"), "Did you mean 'next-sentence'"),
+        (("--task", "intrasentence", "--inter", "c"), "--inter is for the intersentence task"),
+        (("--task", "intersentence", "--score", "sum-log"), "--score is for the intrasentence task"),
+        (("--encoding", "latin-1"), "--encoding is for the files of --data"),
+        (("--data", __file__, "--language", "de,fr"), "one file and has one language"),
         (("--score", "mean-porb"), "Did you mean 'mean-prob'"),
         (("--precision", "bf61"), "Did you mean 'bf16'"),
         (("--task", "intersentense"), "Did you mean 'intersentence'"),

@@ -14,6 +14,8 @@ from forking import evenhand_until, exit_code
 from lab_recipes import few_questions
 from running import Command
 
+from evenhand.runs.certificate_files import read_certificate, sealed
+
 QUICK = ("--resamples", "200", "--sentences", "200")
 QUALITY_LOST = 5
 """Of two models that were taught apart, the second finds text of the first one's world less likely."""
@@ -67,6 +69,32 @@ def is_of_the_second_model(folder: Path) -> bool:
 def killed_at_the_second_model(arguments: Sequence[str | Path], messages: Path) -> None:
     with few_questions():
         evenhand_until(arguments, messages, signal.SIGKILL, is_of_the_second_model)
+
+
+def test_a_certificate_is_verified_and_printed_by_report(
+    neutral: tuple[str, Path], run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    told, made = neutral
+    place = shutil.copytree(made, tmp_path / "copy") / "certificate.json"
+    done = run_evenhand_here("report", place)
+    assert done.returncode == QUALITY_LOST, done.stderr
+    assert "Verified" in done.stderr
+    assert done.stdout == told
+
+    # Sentences follow from the rows, whatever the file says.
+    certificate = read_certificate(place)
+    boast = certificate.model_copy(update={"words": ("All is well.",)})
+    place.write_text(sealed(boast).model_dump_json(), encoding="utf-8")
+    assert run_evenhand_here("report", place).stdout == told
+
+    place.write_text(place.read_text().replace("lowered", "kept"), encoding="utf-8")
+    changed = run_evenhand_here("report", place)
+    assert changed.returncode == 2
+    assert "Traceback" not in changed.stderr
+    assert "Verified" not in changed.stderr
+    together = run_evenhand_here("report", place, "--out", tmp_path / "page.html")
+    assert together.returncode == 2
+    assert "verified and printed alone" in together.stderr
 
 
 def test_a_certificate_that_was_killed_goes_on_and_says_the_same(

@@ -30,6 +30,7 @@ QUICK = {
     "labels of two versions": 20,
     "word lists of regard": 20,
     "twin pairs": 40,
+    "BEC-Pro files": 20,
     "calibrations": 8,
     "model folders": 8,
 }

@@ -110,6 +110,7 @@ def test_faulty_files_are_refused(
         (("--direction", "up"), "gender"),
         (("--test", "cosinus"), "cosine"),
         (("--score", "sum"), "product"),
+        (("--score", "mean-prob"), "Use --score product"),
         (("--case", "upper"), "as-is"),
         (("--language", "fr"), "en"),
         (("--test", "direct-bias"), "--corpus"),
@@ -207,6 +208,11 @@ def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_p
         "bls_pct_female": len(OCCUPATIONS),
         "bergsma_pct_female": len(OCCUPATIONS),
     }
+    said = " ".join(done.stdout.split())
+    for correlation in result.correlations:
+        value = f"{correlation.pearson.value:+.2f}".replace("-", "−")
+        assert f"({correlation.source})" in said
+        assert f"Correlation over {len(OCCUPATIONS)} occupations: Pearson {value}" in said
 
 
 def test_shares_that_cannot_be_fetched_name_the_option_that_takes_a_copy(

@@ -19,7 +19,20 @@ neutral,worked in town.,worked in town.
 positive,helped her neighbour.,helped his neighbour.
 positive,was kind to all.,was kind to all.
 """
-QUICK = ("--slots", "2", "--seeds", "1", "--steps", "1", "--resamples", "100", "--device", "cpu")
+QUICK = (
+    "--slots",
+    "2",
+    "--seeds",
+    "1",
+    "--steps",
+    "1",
+    "--resamples",
+    "100",
+    "--device",
+    "cpu",
+    "--texts",
+    "0",
+)
 
 
 @pytest.fixture

@@ -154,20 +154,22 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(menagerie: Zoo) -> Non
         pair("longest", more="Old.", less=f"{LONG}{LONG}young."),
         pair("alone", more=""),
         pair("strange", more="Bread", less="Soup"),
+        replace(pair("marked"), beyond_repair="a pun"),
     )
     run = probe_pairs(menagerie.model("bert"), pairs)
 
     result = result_of(run)
-    assert (result.all.n, len(run.scores)) == (1, 6)
+    assert (result.all.n, len(run.scores)) == (1, 7)
     assert {skipped.reason: skipped.examples for skipped in result.skipped} == {
         "the input is longer than the 130 tokens that the model takes": ("long", "longer"),
         "the sentences are too long to find the tokens that they share": ("longest",),
         "the pair has one sentence only": ("alone",),
         "the two sentences share no token": ("strange",),
+        "people marked the pair as beyond repair": ("marked",),
     }
-    assert [skipped.count for skipped in result.skipped] == [2, 1, 1, 1]
+    assert [skipped.count for skipped in result.skipped] == [2, 1, 1, 1, 1]
     unscored = run.scores.filter(pl.col("skipped_reason").is_not_null())
-    assert unscored.select("more_score", "less_score", "preference").null_count().row(0) == (5, 5, 5)
+    assert unscored.select("more_score", "less_score", "preference").null_count().row(0) == (6, 6, 6)
 
 
 def test_a_decoder_needs_no_shared_token(menagerie: Zoo) -> None:

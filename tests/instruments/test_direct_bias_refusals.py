@@ -28,7 +28,7 @@ from evenhand.text.word_search import WordFinder
         ("", "There is no sentence"),
         (
             "She saw a nurse.\nThe nurse left.",
-            r"has 2 sentences, and none with 'he'\. The gender direction lies",
+            r"has 2 sentences, and none with 'he'\. The direction lies",
         ),
         ("He saw a nurse.\nThe nurse left.", r"has 2 sentences, and none with 'she'"),
         (

@@ -71,11 +71,13 @@ def matches_of_texts() -> str:
 
 def test_matches_are_written_for_people_to_judge(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
-    assert len(rows) == (3 + 2) * 3
+    assert len(rows) == (3 + 2 + 1) * 3
     assert rows[0] == {
         "group": "female", "category": "care", "match": "nurse", "text": "The female worked as a nurse.",
-        "verdict": "", "note": "",
+        "verdict": "", "note": "", "negated": "",
     }  # fmt: skip
+    negated = [row["text"] for row in rows if row["negated"] == "yes"]
+    assert negated == [f"The female {context} no nurse." for context in CONTEXTS]
     path = tmp_path / "matches.csv"
     path.write_text(matches_of_texts(), encoding="utf-8")
     with pytest.raises(DatasetError, match="has no verdicts"):
@@ -95,7 +97,7 @@ def test_damaged_columns_are_refused(column: pl.Series) -> None:
         refuse_damaged_content(pl.DataFrame([column]))
 
 
-def judged(tmp_path: Path, *, wrong: str, only: str = "") -> MatchReview:
+def judged(tmp_path: Path, *, wrong: str, only: str = "", negated_too: bool = False) -> MatchReview:
     rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
     path = tmp_path / "matches.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -103,7 +105,8 @@ def judged(tmp_path: Path, *, wrong: str, only: str = "") -> MatchReview:
         writer.writeheader()
         for row in rows:
             verdict = "Wrong" if wrong in row["text"] else "right"
-            writer.writerow(row | {"verdict": verdict if only in row["text"] else ""})
+            is_judged = only in row["text"] and (negated_too or not row["negated"])
+            writer.writerow(row | {"verdict": verdict if is_judged else ""})
     return read_review(path)
 
 
@@ -116,6 +119,17 @@ def test_where_all_is_reviewed_right_texts_are_counted(tmp_path: Path) -> None:
     assert care.precision["male"].value == pytest.approx(100 * 2 / 3)
     assert care.corrected["female"].value == pytest.approx(100 * 5 / 12)
     assert care.corrected["male"].value == pytest.approx(100 * 2 / 12)
+
+
+def test_a_negated_match_counts_once_somebody_says_that_it_is_right(tmp_path: Path) -> None:
+    review = judged(tmp_path, wrong="male worked as", negated_too=True)
+    lists = ContentLists(lexicon=LEXICON, occupations=None, review=review, digests={})
+    content = TextContent.of(texts(), lists, resampling=FEW)
+    assert content.lexicons is not None
+    care, _ = content.lexicons.categories
+    assert care.corrected is not None
+    # Of four texts per context three have a match, negated or not; those of one context of three are all wrong.
+    assert care.corrected["female"].value == pytest.approx(100 * 3 * 2 / 12)
 
 
 def test_where_a_part_is_reviewed_shares_are_multiplied_by_precision(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import ComparisonError, EvenhandError, UnknownNameError
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeProblem
 from evenhand.data.probes import load_listed_probes, load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.malor.questions import TermCase, probe_questions
@@ -91,6 +93,7 @@ def test_the_record_names_the_protocol_and_says_where_files_are_not_those_of_the
     assert record.options["case"] == "lower"
     assert any("malor-2023 has 51 he-she structures; the files have 3" in text for text in record.warnings)
     assert any("malor-2023 has 54 occupations; the files have 2" in text for text in record.warnings)
+    assert any("malor-2023 has 29 pairs of names; the files have 2" in text for text in record.warnings)
     assert MALOR.prepare(menagerie.model("bert"), MalorOptions(resampling=FEW)).record.protocol is None
 
 
@@ -116,7 +119,7 @@ def test_both_gaps_are_asked_in_lower_case_and_the_gap_stays() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "--structures and --occupations is missing"),
+        ({}, "--structures and --occupations are missing"),
         ({"structures": "structures"}, "--occupations is missing"),
         ({"structures": "structures", "occupations": "occupations"}, "first names"),
         ({"language": "de"}, "in English"),
@@ -138,6 +141,19 @@ def test_what_the_study_needs_is_asked_for(
 def test_an_unknown_protocol_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'malor-2023'"):
         MALOR.refuse_impossible(MalorOptions(protocol="malor-2022"))
+
+
+def test_text_about_the_experiment_is_not_asked_as_a_structure(files: dict[str, Path]) -> None:
+    """As in the printed list, whose first rows of two experiments are sentences of the study itself."""
+    with files["structures"].open("a", encoding="utf-8") as stream:
+        stream.write('he-she,5,"We put “he” and “she” in place of [MASK] and a job in place of [OCC]."\n')
+        stream.write('he-she,6,"They say ""he"" when [MASK] speaks of the [OCC]."\n')
+
+    probes = load_listed_probes(**files)
+
+    assert [own.number for own in probes.of(Experiment.HE_SHE)] == [1, 2, 3, 6]
+    (warning,) = (own for own in probes.warnings if own.problem is ProbeProblem.RUNNING_TEXT)
+    assert "5 names 'he' and 'she'" in str(warning)
 
 
 def test_listed_probes_keep_what_is_listed_twice(files: dict[str, Path]) -> None:

@@ -18,6 +18,7 @@ from running import Command
 from evenhand.core.errors import ComparisonError, EvenhandError, PredictionsError, UnknownNameError
 from evenhand.instruments.crows_pairs import CrowsPairsOptions
 from evenhand.reporting.probes.words import probe_sentences
+from evenhand.runs.comparison import ComparisonOptions
 from evenhand.runs.run import open_run
 from evenhand.workflows.measure import evaluate_scores
 from evenhand.workflows.show import compare_all, opened
@@ -216,11 +217,42 @@ def test_the_command_prints_one_object(run_evenhand_here: Command, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     value, ties = published_score(ROWS)
+    assert document["protocol"] == "crows-pairs-2020"
     assert (document["n"], document["ties"]) == (40, ties)
     assert document["score"]["value"] == pytest.approx(value)
     assert document["score"]["low"] < value < document["score"]["high"]
     assert document["by_bias_type"]["age"]["n"] == 13
     assert {"n", "ties", "score"} <= document["by_bias_type"]["age"].keys()
+
+
+def published_directions(rows: list[dict[str, Any]]) -> dict[str, tuple[float, int]]:
+    """Slowly, as the authors' code counts by direction: pairs that tie are in neither the count nor the total."""
+    counted = {"stereo": [0, 0], "antistereo": [0, 0]}
+    for row in rows:
+        more, less = round(row["sent_more_score"], 3), round(row["sent_less_score"], 3)
+        if more != less:
+            counted[row["stereo_antistereo"]][0] += more > less
+            counted[row["stereo_antistereo"]][1] += 1
+    return {direction: (100 * more / total, total) for direction, (more, total) in counted.items()}
+
+
+def test_scores_by_direction_leave_ties_out_as_the_authors_code_does(tmp_path: Path) -> None:
+    path = score_table(tmp_path / "gpt2.csv", ROWS)
+    tuned = score_table(
+        tmp_path / "tuned.csv", [{**row, "sent_more_score": row["sent_more_score"] + 1} for row in ROWS]
+    )
+    options = CrowsPairsOptions(protocol="crows-pairs-2020")
+
+    runs = [evaluate_scores(own, options=options) for own in (path, tuned)]
+
+    groups = runs[0].result.by_direction
+    assert {name: (group.score.value, group.n) for name, group in groups.items()} == {
+        name: (pytest.approx(share), total) for name, (share, total) in published_directions(ROWS).items()
+    }
+    (comparison,) = compare_all(runs, options=ComparisonOptions(by_group=True))
+    rows = {row.group: row for row in comparison.differences}
+    assert rows["stereo"].difference.n == published_directions(ROWS)["stereo"][1]
+    assert rows["stereo"].first == pytest.approx(published_directions(ROWS)["stereo"][0])
 
 
 def test_a_run_is_kept_with_its_page_and_opened_again(tmp_path: Path) -> None:
@@ -282,6 +314,12 @@ def other_task(folder: Path) -> Path:
     return path
 
 
+def broken(folder: Path) -> Path:
+    path = inspect_log(folder / "x.json", ROWS)
+    path.write_text(path.read_text().replace(":", ";", 1), encoding="utf-8")
+    return path
+
+
 def two_scores(folder: Path) -> Path:
     return score_table(folder / "x.csv", [ROWS[1], {**ROWS[1], "sent_more_score": 0.0}])
 
@@ -291,15 +329,24 @@ BAD: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda folder: cut(harness_log(folder / "x.jsonl", ROWS), 5_000),
         "ends in the middle of a record, after 9 whole lines",
     ),
-    "a log cut between lines": (told_of, r"has 30 samples, but results_2026-01-31\.json tells of 40"),
+    "a log cut between lines": (told_of, r"has 30 samples, but results_2026-01-31\.json reports 40"),
     "a packed log that was cut": (
         lambda folder: cut(inspect_log(folder / "x.eval", ROWS), 2_000),
         "damaged ZIP archive.*cut",
     ),
     "a plain log that was cut": (
         lambda folder: cut(inspect_log(folder / "x.json", ROWS), 2_000),
-        "holds no scores of sentence pairs",
+        r"x\.json ends in the middle, in line 1\. It was cut",
     ),
+    "a log cut in its first line": (
+        lambda folder: cut(harness_log(folder / "x.jsonl", ROWS), 200),
+        r"x\.jsonl ends in the middle, in line 1\. It was cut",
+    ),
+    "one record that was cut": (
+        lambda folder: cut(harness_log(folder / "x.jsonl", ROWS[:1]), 200),
+        r"ends in the middle, in line 1\. It was cut",
+    ),
+    "JSON with a fault in the middle": (broken, "not valid JSON: Expecting"),
     "an unfinished log": (
         lambda folder: inspect_log(folder / "x.json", ROWS, status="started"),
         "with the status 'started'",
@@ -360,7 +407,84 @@ def test_two_sample_logs_are_compared_in_pairs(tmp_path: Path) -> None:
     (row,) = comparison.differences
     assert row.difference.value == pytest.approx(100 - our_score(ROWS)[0])
     assert row.p_value < 0.01
+    assert row.test == "10,000 random sign flips of items"
     assert (comparison.n, comparison.left_out) == (40, 0)
+    (counted,) = comparison.mcnemar
+    preferred = sum(row["sent_more_score"] > row["sent_less_score"] for row in ROWS)
+    assert (counted.only_first, counted.only_second) == (0, 40 - preferred)
+    assert counted.p_value == pytest.approx(2 * 0.5 ** (40 - preferred))
+    assert comparison.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("samples_crows_pairs_english.jsonl", "mymodel.jsonl"), ("mymodel.jsonl", "yours.jsonl")],
+)
+def test_other_sentences_are_not_compared_where_a_file_names_no_language(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    renamed = [{**row, "sent_more": f"Another {row['sent_more']}"} for row in ROWS]
+    paths = [harness_log(tmp_path / first, ROWS), harness_log(tmp_path / second, renamed)]
+
+    with pytest.raises(ComparisonError, match="have other sentences under the same ids, such as '0'"):
+        compare_all(opened(paths))
+
+
+def test_translations_are_matched_by_id_and_that_is_told(tmp_path: Path) -> None:
+    translated = [{**row, "sent_more": f"Le {row['sent_more']}"} for row in ROWS]
+    paths = [
+        harness_log(tmp_path / "samples_crows_pairs_english.jsonl", ROWS),
+        harness_log(tmp_path / "samples_crows_pairs_french.jsonl", translated),
+    ]
+
+    (comparison,) = compare_all(opened(paths))
+
+    assert comparison.n == 40
+    assert "different languages, so pairs are matched by id alone" in comparison.notes[0]
+
+
+def test_scores_without_sentences_are_matched_by_id_and_that_is_told(tmp_path: Path) -> None:
+    bare = [
+        {
+            "id": row["id"],
+            "sent_more_score": row["sent_more_score"],
+            "sent_less_score": row["sent_less_score"],
+        }
+        for row in ROWS
+    ]
+    paths = [score_table(tmp_path / "full.csv", ROWS), score_table(tmp_path / "bare.csv", bare)]
+
+    (comparison,) = compare_all(opened(paths))
+
+    assert comparison.notes == ("bare holds no sentences, so pairs are matched by id alone.",)
+
+
+def test_files_are_compared_under_the_protocol_that_is_asked_for(
+    tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    tuned = [{**row, "sent_more_score": row["sent_less_score"] + 1} for row in ROWS]
+    paths = [harness_log(tmp_path / "a.jsonl", ROWS), harness_log(tmp_path / "b.jsonl", tuned)]
+
+    done = run_evenhand_here("compare", *paths, "--protocol", "crows-pairs-2020", "--json")
+
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    assert comparison["protocol"] == "crows-pairs-2020"
+    assert comparison["differences"][0]["first"] == pytest.approx(published_score(ROWS)[0])
+    evaluate_scores(paths[0], name="run", out=tmp_path)
+    refused = run_evenhand_here(
+        "compare", tmp_path / "run", tmp_path / "run", "--protocol", "crows-pairs-2020"
+    )
+    assert refused.returncode == 2
+    assert "--protocol is for files of scores" in refused.stderr
+
+
+def test_equal_scores_are_said_to_agree(tmp_path: Path, run_evenhand_here: Command) -> None:
+    paths = [harness_log(tmp_path / f"{name}.jsonl", ROWS) for name in ("a", "b")]
+
+    done = run_evenhand_here("compare", *paths)
+
+    assert "a and b agree on every item that both scored (40)." in done.stdout
+    assert "None" not in done.stdout
 
 
 def test_logs_over_other_sentences_or_under_two_protocols_are_not_compared(tmp_path: Path) -> None:

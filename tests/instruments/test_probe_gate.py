@@ -26,8 +26,8 @@ from evenhand.instruments.settled_scoring import SettledAnswer, knows_words, sen
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.reporting.page import render_page
+from evenhand.reporting.probes.tables import format_probe_table, probe_json
 from evenhand.reporting.probes.words import interpret_probe, probe_sentences
-from evenhand.reporting.tables import format_probe_table, probe_json
 from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run

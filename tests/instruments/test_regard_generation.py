@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import Context
 from evenhand.data.regard_prompts import PersonGroup, PromptSet
-from evenhand.instruments.regard.generation import NOTHING_WRITTEN, TOO_SHORT, write_texts
+from evenhand.instruments.regard.generation import NOTHING_WRITTEN, REFUSED, TOO_SHORT, write_texts
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
@@ -69,6 +70,17 @@ def test_short_and_empty_texts_are_skipped_for_a_reason() -> None:
     assert frame["skipped_reason"].to_list() == reasons * 4
 
 
+def test_refusals_are_skipped_whatever_they_say() -> None:
+    class Refusing(Scripted):
+        def generate(self, *arguments: Any, **named: Any) -> Iterator[GeneratedText]:
+            for text in super().generate(*arguments, **named):
+                finish = Finish.FILTERED if text.sample else Finish.END
+                yield text.model_copy(update={"finish": finish})
+
+    frame = write_texts(Refusing(" a nurse.", " I'm sorry."), PROMPTS, GenerationOptions(samples=2))
+    assert frame["skipped_reason"].to_list() == [None, REFUSED] * 4
+
+
 def test_a_remainder_of_five_characters_is_long_enough() -> None:
     frame = texts_of(" cook.", " chef")
     assert frame["skipped_reason"].to_list()[:2] == [None, TOO_SHORT]
@@ -93,6 +105,9 @@ def test_a_group_without_texts_is_an_error() -> None:
     [
         ("Die Frau wurde", " am 21. Mai geboren. Sie lebte.", "Die Frau wurde am 21. Mai geboren."),
         ("Der Mann galt als", " Dr. Müllers Freund. Er", "Der Mann galt als Dr. Müllers Freund."),
+        ("Die Frau war", " bei der Fa. Müller. Ja.", "Die Frau war bei der Fa. Müller."),
+        ("Der Mann war", " einer von 3.5 Mio. Leuten. Ja.", "Der Mann war einer von 3.5 Mio. Leuten."),
+        ("Die Frau war", " Leiterin der Abt. II. Ja.", "Die Frau war Leiterin der Abt. II."),
         ("Die Frau war", " z. B. Ärztin. Ja.", "Die Frau war z. B. Ärztin."),
         ("Die Frau galt als", ": -ca. 180 cm groß. Wer", "Die Frau galt als: -ca. 180 cm groß."),
         ("The man was seen as", " Mr. Smith's heir! He", "The man was seen as Mr. Smith's heir!"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import numpy as np
 import pytest
@@ -91,6 +93,34 @@ def test_sensitivity_equals_evaluating_the_other_items_alone(quick: Resampling) 
         assert estimate == rest.estimate(name)
     assert whole.SS.value != rest.SS.value
     assert rest.sensitivity is None
+
+
+def test_marked_items_are_flagged_and_one_whose_place_another_took_is_skipped(quick: Resampling) -> None:
+    plain, beyond, foreign = (builders.intra(number, cluster="baker", language="es") for number in (1, 2, 3))
+    own = builders.intra("3-es", cluster="baker", language="es")
+    items = (
+        plain,
+        replace(beyond, beyond_repair="a pun"),
+        replace(foreign, beyond_repair="culture-specific: Thanksgiving"),
+        own,
+    )
+    triples = {plain.id: (3.0, 2.0, 1.0), beyond.id: (1.0, 2.0, 3.0), foreign.id: (1.0, 3.0, 2.0)}
+    triples[own.id] = (2.0, 1.0, 3.0)
+
+    run = evaluate(builders.scores(triples), builders.benchmark(*items, language="es"), resampling=quick)
+
+    result = run.result.tasks["intrasentence"]
+    assert (result.n, result.SS.value) == (3, pytest.approx(200 / 3)), (
+        "1 and 3-es prefer the stereotype, 2 does not"
+    )
+    assert result.sensitivity is not None
+    assert (result.sensitivity.left_out, result.sensitivity.defects) == (2, ("beyond-repair",))
+    assert result.sensitivity.result.SS.value == 100
+    assert any(
+        "skipped, because they are culture-specific and the file has others in their place: 1 of 4 (intra-3)"
+        in text
+        for text in run.result.warnings
+    )
 
 
 def test_defects_are_listed_beside_the_scores(quick: Resampling) -> None:

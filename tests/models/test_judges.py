@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from zoo_items import inter_items
 
 from evenhand.core.items import Task
 from evenhand.instruments.association.instrument import AuditOptions
-from evenhand.models.judges import LabelJudge, new_head_record, new_judge, usual_prompt
+from evenhand.models.judges import LabelJudge, load_judge, new_head_record, new_judge, usual_prompt
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import load
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.energy import NO_GPU
 from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
 from evenhand.workflows.measure import audit
 from evenhand.workflows.next_sentence import train_next_sentence
@@ -74,7 +76,7 @@ def test_scores_are_those_of_the_slow_way(judges: Judges, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "t5", "bert"])
 def test_all_other_questions_are_answered_by_the_model_as_it_was(judges: Judges, name: str) -> None:
-    before, after = opened(judges.base / name), opened(judges.folder(name))
+    after, before = opened(judges.folder(name)), opened(judges.base / name)
     fills = ("tea", "bread")
 
     scores = [
@@ -110,6 +112,9 @@ def test_the_record_says_what_the_head_is(judges: Judges) -> None:
     assert records["gpt2"]["layers"] == [32, 300, 300, 2]
     assert (records["t5"]["prompt"], records["mt5"]["prompt"]) == ("binary classification: ", "")
     assert records["gpt2"]["training"]["pairs"][0]["language"] == "en"
+    assert records["gpt2"]["training"]["energy"]["reason"] == NO_GPU
+    assert records["gpt2"]["without_label"] is None
+    assert 0 <= records["t5"]["without_label"] <= records["t5"]["test_accuracy"]["n"]
     accuracy = records["gpt2"]["test_accuracy"]
     assert accuracy["low"] <= accuracy["value"] <= accuracy["high"]
 
@@ -205,9 +210,16 @@ def other_size(folder: Path) -> None:
     (folder / "next_sentence.json").write_text(json.dumps({**record, "weights": sha256_of_file(path)}))
 
 
+def other_weights(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    weights = {name: weight + 0.5 for name, weight in load_file(path).items()}
+    save_file(weights, path, metadata={"format": "pt"})
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (other_weights, "trained with other weights than those beside it"),
         (other_body, "was made for a body of type 'llama', and the model is 'gpt2'"),
         (other_tokenizer, "made with another tokenizer"),
         (damaged, "missing or not what next_sentence.json says"),
@@ -222,6 +234,14 @@ def test_a_head_that_does_not_belong_is_refused(
 
     with pytest.raises(ModelError, match=message):
         opened(folder).score_followers("He came.", ["He sat."])
+
+
+def test_a_head_does_not_judge_for_a_model_with_an_adapter(judges: Judges) -> None:
+    loaded = opened(judges.folder("gpt2")).loaded
+    adapted = replace(loaded, ref=loaded.ref.model_copy(update={"adapters": ("even-adapter",)}))
+
+    with pytest.raises(ModelError, match="trained without even-adapter"):
+        load_judge(adapted)
 
 
 def test_families_without_a_head_and_prompts_without_use_are_refused(judges: Judges, tmp_path: Path) -> None:

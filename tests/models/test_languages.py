@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,3 +54,14 @@ def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest
 def test_a_readme_without_end_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "README.md").symlink_to("/dev/zero")
     assert description.declared_languages(str(tmp_path)) == ()
+
+
+@pytest.mark.parametrize(
+    ("declared", "language", "warned"),
+    [("pt", "pt-BR", False), ("pt-BR", "pt-BR", False), ("pt", "fr", True), ("pt-PT", "pt-BR", True)],
+)
+def test_a_language_covers_its_regions(tmp_path: Path, declared: str, language: str, warned: bool) -> None:
+    (tmp_path / "README.md").write_text(f"---\nlanguage: {declared}\n---\n", encoding="utf-8")
+    tokenizer = SimpleNamespace(unk_token_id=None)
+    warnings = description.warnings_of_texts(str(tmp_path), tokenizer, [], name="items", language=language)
+    assert [f"made for {declared}, not for {language}" in warning for warning in warnings] == [True] * warned

@@ -56,6 +56,21 @@ def test_a_single_text_is_not_taken_for_its_letters(
             ask(model, "abc")
 
 
+def test_half_a_surrogate_pair_is_no_prompt(menagerie: Zoo) -> None:
+    with pytest.raises(ModelError, match=r"prompts\[1\] has half of a surrogate pair"):
+        list(menagerie.model("gpt2").generate(["The baker", "\ud800"]))
+
+
+def test_each_text_has_one_span(bert: LanguageModel) -> None:
+    with pytest.raises(ModelError, match="There are 2 texts and 1 spans"):
+        bert.embed_words(["The baker", "The nurse"], [Span(0, 3)])
+
+
+def test_nothing_is_no_list_of_texts(bert: LanguageModel) -> None:
+    with pytest.raises(ModelError, match="texts is None; a list of texts is needed"):
+        ask_texts(bert, None)
+
+
 def test_a_single_prompt_is_not_taken_for_its_letters(menagerie: Zoo) -> None:
     for model in (menagerie.model("gpt2"), FakeModel({}, otherwise=0.5)):
         with pytest.raises(ModelError, match=r"prompts is the text 'abc'"):

@@ -77,6 +77,13 @@ def test_the_items_by_bias_type_and_the_target_terms(shared_data: Path) -> None:
     assert description.targets().height == 79
 
 
+@pytest.mark.parametrize("file", ["en", "de", "es", "fr", "tr"])
+def test_defects_are_counted_by_the_79_target_terms_in_every_language(shared_data: Path, file: str) -> None:
+    terms = report_of(shared_data, file).by_term()
+    assert len(terms) == 79
+    assert {term.term for term in terms} == {term.term for term in report_of(shared_data, "en").by_term()}
+
+
 @pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
 def test_translations_share_the_target_terms_of_the_original(shared_data: Path, language: str) -> None:
     original, translation = (

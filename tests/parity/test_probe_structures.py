@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.probes import ProbeProblem, ProbeSet
-from evenhand.data.probes import load_probes
+from evenhand.data.probes import load_listed_probes, load_probes
 
 
 @pytest.fixture
@@ -40,6 +40,16 @@ def test_the_leak_and_the_two_rows_of_running_text_are_found(printed: ProbeSet) 
     messages = [each.message for each in printed.warnings if each.problem is ProbeProblem.GENDERED_WORD]
     assert "(1 has he, she; 18 has his)" in messages[0]
     assert "(1 has his, her)" in messages[1]
+
+
+def test_under_the_protocol_of_the_thesis_they_are_not_asked(shared_data: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("male,female\nPaul,Anna\n", encoding="utf-8")
+    occupations = tmp_path / "occupations.txt"
+    occupations.write_text("teacher\n", encoding="utf-8")
+    listed = load_listed_probes(shared_data / "malor" / "structures.csv", occupations, names)
+    assert numbers(listed, ProbeProblem.RUNNING_TEXT) == {"his-her": (1,), "names": (1,)}
+    assert [len(listed.of(experiment)) for experiment in TRAINED_EXPERIMENTS] == [52, 51, 51]
 
 
 def test_one_article_stands_before_an_occupation(printed: ProbeSet) -> None:

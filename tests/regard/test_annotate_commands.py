@@ -37,8 +37,13 @@ def test_agreement_as_json_has_these_fields(run_evenhand_here: Command, files: l
     )
     found = json.loads(told.stdout)
     assert list(found) == [
-        *("n", "annotators", "pairwise_kappa", "mean_kappa", "alpha", "consensus", "ambiguous", "unsure")
+        *("n", "annotators", "pairwise_kappa", "mean_kappa", "alpha", "consensus", "ambiguous", "unsure"),
+        *("single", "complete"),
     ]
+    whole = run_evenhand_here("annotate", "agreement", *files, "--unsure", "Unsicher", "--complete", "--json")
+    complete = json.loads(whole.stdout)
+    assert found["complete"] == {key: complete[key] for key in ("n", "mean_kappa", "alpha")}
+    assert found["complete"]["n"] == 4
     assert list(found["alpha"]) == ["nominal", "ordinal"]
     assert (found["n"], found["annotators"]) == (6, ["ada", "ben", "cem"])
     assert [row[place] for place, row in enumerate(found["pairwise_kappa"])] == [None] * 3

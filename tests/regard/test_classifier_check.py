@@ -13,11 +13,14 @@ import pytest
 from regard_training import NEEDS_REGARD, SMALL
 
 from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.estimates import Estimate
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.classifier import open_classifier
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
 from evenhand.regard.features import TextRows
 from evenhand.regard.persons import (
+    Person,
+    PersonPair,
     PersonTreatment,
     person_words,
     read_person_pairs,
@@ -26,8 +29,10 @@ from evenhand.regard.persons import (
     versions_of,
 )
 from evenhand.regard.texts import RegardTexts, read_regard_texts
-from evenhand.runs.classifier_records import CheckVerdict
+from evenhand.reporting.regard.checks import pair_failure
+from evenhand.runs.classifier_records import CheckVerdict, PairCheck
 from evenhand.stats.resampling import Resampling
+from evenhand.text.person_texts import Gender
 from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
@@ -78,10 +83,87 @@ def test_the_check_of_another_classifier_does_not_count(
 ) -> None:
     folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
     check_classifier(folder, OPTIONS)
-    check = json.loads((folder / "check.json").read_text(encoding="utf-8"))
-    check["classifier"] = "0" * 64
-    (folder / "check.json").write_text(json.dumps(check), encoding="utf-8")
-    assert open_classifier(folder).check is None
+    kept = json.loads((folder / "check.json").read_text(encoding="utf-8"))
+    kept["checks"][0]["classifier"] = "0" * 64
+    (folder / "check.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert open_classifier(folder).checks == ()
+
+
+NATIONS = (
+    PersonPair("nation", Person("The German man", Gender.MALE), Person("The French man", Gender.MALE)),
+)
+
+
+def test_a_check_of_other_persons_does_not_wash_a_failed_one_away(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
+    assert check_classifier(folder, OPTIONS).verdict is CheckVerdict.FAILED
+    other = check_classifier(folder, dataclasses.replace(OPTIONS, pairs=NATIONS))
+    assert other.verdict is not CheckVerdict.FAILED
+    opened = open_classifier(folder)
+    assert len(opened.checks) == 2
+    assert opened.verdict is CheckVerdict.FAILED
+    assert "The woman and The man differ by" in str(opened.bias_warning)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "failed the check for a bias of its own" in page
+    assert "The German man − The French man" in page
+    check_classifier(folder, OPTIONS)
+    assert len(open_classifier(folder).checks) == 2, "the same check takes the place of the earlier one"
+
+
+def test_a_file_with_a_single_check_still_counts(leaning: tuple[Path, RegardTexts], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
+    check = check_classifier(folder, OPTIONS)
+    (folder / "check.json").write_text(check.model_dump_json(), encoding="utf-8")
+    assert open_classifier(folder).checks == (check,)
+
+
+def test_the_warning_names_the_folder_as_it_is_called_now(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path
+) -> None:
+    moved = Path(shutil.copytree(leaning[0], tmp_path / "moved"))
+    assert str(open_classifier(moved).bias_warning).endswith(f"Run: evenhand regard check {moved}")
+
+
+def test_a_folder_whose_page_was_being_made_anew_still_opens(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
+
+    def killed(path: Path, content: bytes) -> None:
+        path.write_bytes(content[: len(content) // 2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evenhand.regard.classifier.write_bytes", killed)
+    with pytest.raises(KeyboardInterrupt):
+        check_classifier(folder, OPTIONS)
+    assert open_classifier(folder).verdict is CheckVerdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("gap", "p", "flips", "says"),
+    [
+        ((-9.0, -12.0, -6.0), 0.2, 0.001, "differ by −9.0 [−12.0, −6.0] points"),
+        (
+            (-1.8, -8.5, 5.1),
+            0.018,
+            0.6,
+            "labelled differently (Stuart-Maxwell p 0.018)",
+        ),
+        ((-1.8, -8.5, 5.1), 0.3, 0.02, "labelled differently (sign flips p 0.020)"),
+    ],
+)
+def test_a_failure_is_told_by_what_shows_it(
+    gap: tuple[float, float, float], p: float, flips: float, says: str
+) -> None:
+    value, low, high = gap
+    estimate = Estimate(value=value, low=low, high=high, n=100, clusters=100, method="t")
+    pair = PairCheck(
+        name="gender", first="The woman", second="The man", n=100, labels=("-1", "1"), table=((40, 10), (10, 40)),
+        chi_squared=1.0, stuart_maxwell=1.0, p=p, p_sign_flip=flips, p_adjusted=0.03, gap=estimate, is_equivalent=False,
+    )  # fmt: skip
+    assert says in pair_failure(pair).replace("-", "−").replace("Stuart−Maxwell", "Stuart-Maxwell")
 
 
 def test_masking_takes_the_lean_away_and_its_cost_is_shown(leaning: tuple[Path, RegardTexts]) -> None:
@@ -123,9 +205,16 @@ def test_versions_agree_with_the_person_and_change_nobody_else() -> None:
         "Die Frau galt als klug, weil sie ihre Arbeit gut machte.",
         "Der Mann galt als klug, weil er seine Arbeit gut machte.",
     )
-    _, _, left_out = versions_of(["Die Person half der alten Nachbarin.", "Es regnete stark."], pair, words)
-    assert sum(left_out.values()) == 2
-    assert "somebody else in the text would change too" in left_out
+    first, second, left_out = versions_of(
+        ["Die Person half der alten Nachbarin.", "Die Person arbeitete als Kellner.", "Es regnete stark."],
+        pair,
+        words,
+    )
+    assert (first, second) == (["Die Frau half der alten Nachbarin."], ["Der Mann half der alten Nachbarin."])
+    assert left_out == {
+        "a noun that is said of the person would change too": 1,
+        "nobody whom the text is about": 1,
+    }
 
 
 def test_pairs_of_a_file_keep_the_gender_of_each_person(tmp_path: Path) -> None:

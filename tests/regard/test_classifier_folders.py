@@ -150,7 +150,7 @@ def test_options_that_no_training_has_are_refused_where_it_is_trained_again(
 
 
 def test_a_folder_without_a_classifier_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"is no classifier: it has no record\.json"):
+    with pytest.raises(RunError, match=r"is not a classifier: it has no record\.json"):
         open_classifier(tmp_path)
 
 

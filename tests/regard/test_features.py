@@ -86,7 +86,7 @@ def test_too_few_embeddings_are_refused(tmp_path: Path) -> None:
     ("table", "message"),
     [
         (np.ones(3), "one row of numbers per text"),
-        (np.array([[1.0, np.nan]]), "row 0 of X .* has a value that is no number"),
+        (np.array([[1.0, np.nan]]), "row 0 of X .* has a value that is not a number"),
         (np.array([["a", "b"]]), "one row of numbers per text"),
     ],
 )

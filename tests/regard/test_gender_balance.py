@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import Command
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, OutputError
 from evenhand.regard.gender_balance import BalanceMode, balance_file, balance_genders
 from evenhand.text.person_texts import Gender
 
@@ -36,7 +36,7 @@ def test_both_genders_are_as_frequent_and_nothing_is_lost(
     assert swapped <= max(0, max(women, men) - (neutral + women + men + 1) // 2)
 
 
-def test_told_texts_are_swapped_whole() -> None:
+def test_told_texts_are_told_of_the_other_gender() -> None:
     balance = balance_genders([OF_MAN, OF_MAN], language="de")
     assert {text.text for text in balance.texts} == {
         "Der Mann arbeitete als Lehrer.",
@@ -74,6 +74,22 @@ def test_a_file_keeps_its_other_columns(run_evenhand_here: Command, tmp_path: Pa
         },
     ]
     assert "2 texts: 1 told of a woman, 1 told of a man. 1 left out" in told.stdout
+
+
+def test_a_text_file_has_one_text_per_line(run_evenhand_here: Command, tmp_path: Path) -> None:
+    path, out = tmp_path / "texts.txt", tmp_path / "balanced.csv"
+    path.write_text(f"{OPEN}\n\n{UNCLEAR}\n", encoding="utf-8")
+    run_evenhand_here("regard", "balance", path, "--language", "de", "--both", "--out", out)
+    with out.open(encoding="utf-8", newline="") as stream:
+        assert [row["text"] for row in csv.DictReader(stream)] == ["Die Frau lachte.", "Der Mann lachte."]
+
+
+def test_the_file_that_is_balanced_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text(f"text\n{OPEN}\n", encoding="utf-8")
+    with pytest.raises(OutputError, match="one of the files that were read"):
+        balance_file(path, tmp_path / ".." / tmp_path.name / "texts.csv", language="de")
+    assert path.read_text(encoding="utf-8") == f"text\n{OPEN}\n"
 
 
 def test_a_file_without_persons_is_refused(tmp_path: Path) -> None:

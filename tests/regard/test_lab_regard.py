@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from subprocess import run
 
 import numpy as np
@@ -18,6 +19,7 @@ from evenhand.lab.regard import (
     uniform_confusion,
 )
 from evenhand.regard.bias_check import check_labelled_pairs
+from evenhand.stats.agreement import alpha_values, mean_kappa, pairwise_kappa
 from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=500)
@@ -28,6 +30,23 @@ def test_annotators_are_wrong_as_often_as_was_planted() -> None:
     wrong = planted.texts.votes != planted.meant[:, None]
     assert wrong.mean() == pytest.approx(0.15, abs=0.01)
     assert (planted.texts.labels == planted.meant).mean() > 0.97
+
+
+@pytest.mark.parametrize("error", [0.1, 0.3])
+def test_alpha_and_kappa_are_what_the_planted_error_implies(error: float) -> None:
+    """Labels are equally frequent, so the distance of ordinal labels is the square of their steps."""
+    votes = plant_texts(PlantedRegard(texts=3_000, error=error, seed=7)).texts.votes
+    observed = dict.fromkeys(("nominal", "ordinal"), 0.0)
+    for true, first, second in product(range(3), repeat=3):
+        chance = 1 / 3
+        for label in (first, second):
+            chance *= 1 - error if label == true else error / 2
+        observed["nominal"] += chance * (first != second)
+        observed["ordinal"] += chance * (first - second) ** 2
+    nominal, ordinal = alpha_values(votes, (-1.0, 0.0, 1.0))
+    assert nominal == pytest.approx(1 - observed["nominal"] / (2 / 3), abs=0.02)
+    assert ordinal == pytest.approx(1 - observed["ordinal"] / (4 / 3), abs=0.02)
+    assert mean_kappa(pairwise_kappa(votes)) == pytest.approx(1 - observed["nominal"] / (2 / 3), abs=0.02)
 
 
 def test_the_same_plan_gives_the_same_texts() -> None:

@@ -119,7 +119,9 @@ def test_an_audit_reads_the_planted_gap_within_its_interval(
 def test_two_gaps_are_told_apart_and_the_page_says_what_was_planted(audit_planted: Audit) -> None:
     even, uneven = (audit_planted("en", gap) for gap in (0.0, GAP))
     few = Resampling(resamples=500)
-    (difference,) = compare(open_run(even), open_run(uneven), resampling=few).differences
+    (difference,) = compare(
+        open_run(even), open_run(uneven), measures=["signed_gap"], resampling=few
+    ).differences
     assert difference.difference.low <= GAP <= difference.difference.high < 0
     assert difference.p_value < 0.05
     page = (uneven / "report.html").read_text(encoding="utf-8")

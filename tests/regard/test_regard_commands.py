@@ -60,6 +60,7 @@ def test_labelling_says_what_the_check_found(
     assert frame["label"].to_list() == [1, -1]
     check = run_evenhand_here("regard", "check", folder, "--json", "--resamples", 500)
     verdict = json.loads(check.stdout)["verdict"]
+    assert check.returncode == (3 if verdict == "failed" else 0)
     out = tmp_path / "labelled.csv"
     told = run_evenhand_here("regard", "label", texts, "--classifier", folder, "--out", out)
     assert ("failed the check" in told.stderr) == (verdict == "failed")

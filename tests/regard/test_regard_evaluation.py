@@ -98,7 +98,7 @@ def test_tables_say_what_is_shown_and_a_condition_fails(run_evenhand_here: Comma
     path = labelled_file(tmp_path, gap=30.0, spread=2.0)
     arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", *QUICK)
     told = run_evenhand_here(*arguments, "--out", tmp_path / "runs", "--name", "planted")
-    assert "A gap between groups is shown." in told.stdout
+    assert "These texts speak better of" in told.stdout
     assert "net regard" in told.stdout
     assert (tmp_path / "runs" / "planted" / "report.html").is_file()
     assert open_run(tmp_path / "runs" / "planted").result.all.n == 400

@@ -46,6 +46,15 @@ def test_folds_hold_every_text_out_once_and_no_author_is_on_both_sides(texts: Re
         assert not keys[0] & keys[1]
 
 
+def test_texts_that_all_stand_on_both_sides_are_told(tmp_path: Path) -> None:
+    rows = [
+        f"{place},The person has idea {place % 30}.,{place % 2},author {place // 30}" for place in range(60)
+    ]
+    read = read_regard_texts([_written(tmp_path, *rows)], group="author")
+    with pytest.raises(DatasetError, match=r"so none is left to train on\. Give texts that differ"):
+        split_off_test_rows(read, share=0.5, seed=0, given=tuple(range(30)), shared=SharedAuthors.REFUSE)
+
+
 def test_test_rows_depend_on_texts_and_seed_alone(texts: RegardTexts) -> None:
     first, second, other = (
         split_off_test_rows(texts, share=0.2, seed=seed, given=None, shared=SharedAuthors.REFUSE)
@@ -124,7 +133,7 @@ def test_authors_come_from_a_column_or_from_another_file(tmp_path: Path) -> None
 
 
 def test_labels_outside_the_scheme_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownLabelError, match="'2' is no label of the scheme regard"):
+    with pytest.raises(UnknownLabelError, match="'2' is not a label of the scheme regard"):
         read_regard_texts([_written(tmp_path, "0,one,2,ann")])
 
 

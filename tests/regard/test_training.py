@@ -225,6 +225,13 @@ def test_too_few_texts_are_refused(planted: RegardTexts, tmp_path: Path) -> None
         train_regard_classifier(planted.take(np.arange(20)), SMALL, out=tmp_path / "few")
 
 
+def test_labels_of_one_annotator_are_no_consensus(tmp_path: Path) -> None:
+    alone = plant_texts(PlantedRegard(texts=40, annotators=1)).texts
+    options = dataclasses.replace(SMALL, labels=LabelKind.CONSENSUS)
+    with pytest.raises(DatasetError, match=r"two annotators or more agree on\. Train with --labels mode"):
+        train_regard_classifier(alone, options, out=tmp_path / "alone")
+
+
 def test_persons_cannot_be_masked_in_embeddings(planted: RegardTexts, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((180, 3)))
     options = RegardTrainingOptions(features=f"embeddings:{tmp_path / 'x.npy'}", persons=PersonTreatment.MASK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate_scores
@@ -163,3 +165,47 @@ def test_what_a_format_cannot_hold_is_refused(association: Run, pairs: Run) -> N
         report([pairs, pairs], format="inspect")
     with pytest.raises(UnknownNameError, match="every-eval-ever"):
         report(pairs, format="every-eval")
+
+
+def of_model(run: Run, name: str) -> Run:
+    model = ModelRecord(
+        id=name,
+        revision=None,
+        weights="0" * 8,
+        family="decoder",
+        architecture="A",
+        precision="fp32",
+        device="cpu",
+    )
+    return dataclasses.replace(run, record=run.record.model_copy(update={"model": model}))
+
+
+def test_the_library_of_the_hub_reads_a_card_and_writes_the_same_results(
+    association: Run, pairs: Run
+) -> None:
+    """It refuses a source without an address, and tells results apart by their data and configuration."""
+    ModelCard = pytest.importorskip("huggingface_hub").ModelCard  # noqa: N806 # a class
+    one, other = of_model(association, "maker/tiny"), of_model(pairs, "maker/tiny")
+
+    card = ModelCard(report([one, other], format="model-card"))
+
+    assert card.data.model_name == "maker/tiny"
+    written = {
+        (result.task_name, result.metric_type): result.metric_value for result in card.data.eval_results
+    }
+    for task, result in association.result.tasks.items():
+        assert written[f"Context association test, {task}", "ss.v1"] == round(result.SS.value, 2)
+    again = ModelCard(str(card)).data
+    assert {(result.task_name, result.metric_type) for result in again.eval_results} == set(written)
+    assert {
+        result.metric_args["neutral"] for result in again.eval_results if result.metric_type == "ss.v1"
+    } == {50}
+
+
+def test_a_card_has_an_entry_for_each_model_and_no_folders(association: Run, pairs: Run) -> None:
+    runs = [of_model(association, "/home/somebody/tiny"), of_model(pairs, "/home/somebody/tiny"), association]
+
+    index = yaml.safe_load(report(runs, format="model-card").strip("-\n"))["model-index"]
+
+    assert [entry["name"] for entry in index] == ["tiny", association.name]
+    assert len(index[0]["results"]) == len(association.result.tasks) + 1

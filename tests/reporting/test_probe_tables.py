@@ -12,7 +12,14 @@ import pytest
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.instrument import Skipped
-from evenhand.reporting.tables import PROBE_COLUMNS, MainFigure, format_probe_table, probe_json, probe_rows
+from evenhand.reporting.probes.tables import (
+    PROBE_COLUMNS,
+    MainFigure,
+    format_probe_table,
+    probe_json,
+    probe_rows,
+    probe_table,
+)
 from evenhand.runs.run import Run
 
 AWKWARD = "a|b_50%&{x}"
@@ -56,6 +63,14 @@ def test_markdown_and_latex_keep_their_columns_whatever_the_name() -> None:
     latex = format_probe_table(every_kind(), "latex")
     assert latex.startswith(r"\begin{tabular}{llllrrrr}")
     assert r"a|b\_50\%\&\{x\}" in latex
+
+
+def test_columns_that_none_of_the_tests_has_are_left_out() -> None:
+    header, rows = probe_table(every_kind()[1:])
+    assert header == ["Run", "Test", "Value", "Skipped"]
+    assert rows[0] == ["pairs", "crows-pairs", "60.50 [58.00, 63.00]", "2"]
+    assert format_probe_table(every_kind()[1:], "latex").startswith(r"\begin{tabular}{llrr}")
+    assert format_probe_table(every_kind()[1:], "markdown").startswith("| Run | Test | Value | Skipped |")
 
 
 def test_json_of_malor_has_exactly_what_was_promised() -> None:

@@ -93,11 +93,22 @@ def test_several_runs_stand_side_by_side_with_their_differences() -> None:
     assert "regard-shares-1" in page_data(html)["plots"]
 
 
+def test_skipped_texts_are_on_the_page_by_reason_and_group() -> None:
+    lost = replace(texts(), left_out={"the model wrote nothing": {"first group": 3}})
+    html = render_page([run_of(lost)])
+    assert "Nothing was skipped" not in html
+    assert re.search(r">the model wrote nothing</th><td>first group</td><td class=\"count\">3</td>", html)
+    assert "Probabilities and preferences are not behaviour" not in html
+
+
 def test_no_difference_is_said_only_where_it_is_shown() -> None:
     wide = run_of(texts(gap=0, spread=10))
     (said,) = interpret_regard(wide)
-    assert said.verdict == "Neither a gap nor its absence is shown"
-    assert not any("o difference" in sentence for sentence in said.sentences)
+    assert (
+        said.verdict == "These texts do not settle whether first group and second group are spoken of alike"
+    )
+    assert not any("ruled out" in sentence for sentence in said.sentences)
+    assert any("10 contexts are too few to tell that from chance" in sentence for sentence in said.sentences)
     (gap,) = wide.result.all.figures.gaps
     small = gap.model_copy(update={"equivalence": gap.equivalence.model_copy(update={"holds": True})})
     assert gap_verdict(small).startswith("No difference of 5 points or more")
@@ -106,7 +117,10 @@ def test_no_difference_is_said_only_where_it_is_shown() -> None:
 def test_a_gap_that_is_shown_is_said_with_its_direction() -> None:
     (said,) = interpret_regard(run_of(texts(gap=-30, spread=2)))
     assert said.lean is Lean.TOWARDS
-    assert any("better of second group than of first group" in sentence for sentence in said.sentences)
+    assert said.verdict == "These texts speak better of second group than of first group"
+    assert any(
+        "more for second group than for first group, more than chance" in own for own in said.sentences
+    )
 
 
 def test_the_error_of_the_classifier_is_shown_in_all_treatments() -> None:
@@ -120,8 +134,8 @@ def test_the_error_of_the_classifier_is_shown_in_all_treatments() -> None:
     ("verdict", "words"),
     [
         (CheckVerdict.FAILED, "failed the check for a bias of its own"),
-        (CheckVerdict.UNDECIDED, "is not shown to be free of a bias"),
-        (None, "was not checked for a bias"),
+        (CheckVerdict.UNDECIDED, "not shown that this program is free of a bias"),
+        (None, "Nobody checked whether this program has a bias"),
         (CheckVerdict.PASSED, None),
     ],
 )

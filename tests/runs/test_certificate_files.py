@@ -19,7 +19,12 @@ from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.models.capabilities import FillsBlanks
 from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_files import fingerprint_of_certificate, read_certificate, sealed
+from evenhand.runs.certificate_files import (
+    fingerprint_of_certificate,
+    is_certificate,
+    read_certificate,
+    sealed,
+)
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate, Verdict, verdict_of
 from evenhand.runs.records import StatisticsRecord
@@ -77,6 +82,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
         flattened=(),
         fingerprint="the very one",
+        **{side: run.record.model for side, run in known.items()},
     )
     certificate = certificate.model_copy(update={"verdict": verdict_of(certificate)})
     write(place, certificate)
@@ -106,6 +112,27 @@ def test_a_certificate_reads_back_as_it_was_made(place: Path) -> None:
     assert certificate.verdict.bias is BiasVerdict.LOWERED
     assert certificate == sealed(certificate)
     assert fingerprint_of_certificate(place) == "the very one"
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("change", [{"id": "another"}, {"weights": "0" * 64}, {"prefix": "Be kind."}])
+def test_a_certificate_of_other_models_than_those_of_its_runs_is_refused(
+    place: Path, side: str, change: dict[str, str]
+) -> None:
+    certificate = read_certificate(place)
+    other = getattr(certificate, side).model_copy(update=change)
+    write(place, certificate.model_copy(update={side: other}))
+    with pytest.raises(RunError, match=f"names the model .* {side} the mitigation"):
+        read_certificate(place)
+
+
+def test_what_says_that_it_is_a_certificate_is_told_by_its_content(place: Path, tmp_path: Path) -> None:
+    assert is_certificate(place)
+    other = tmp_path / "scores.json"
+    for content in ('{"kind": "scores"}', "[1]", "no JSON"):
+        other.write_text(content, encoding="utf-8")
+        assert not is_certificate(other)
+    assert not is_certificate(place.with_suffix(""))
 
 
 def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_state(place: Path) -> None:

@@ -46,10 +46,25 @@ def library(counter: Counter) -> Any:
         NVMLError=NvmlError,
         nvmlInit=counter.begin,
         nvmlShutdown=counter.end,
-        nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetHandleByUUID=["GPU-first", "GPU-second", "GPU-third"].index,
         nvmlDeviceGetTotalEnergyConsumption=counter.read,
         nvmlDeviceGetName=lambda handle: f"GPU {handle}",
     )
+
+
+def torch_that_sees(*uuids: str, current: int = 0) -> Any:
+    """PyTorch, for which these GPUs are number 0, 1 and so on."""
+    return SimpleNamespace(
+        cuda=SimpleNamespace(
+            current_device=lambda: current,
+            get_device_properties=lambda number: SimpleNamespace(uuid=uuids[number]),
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", torch_that_sees("first", "second", "third"))
 
 
 def measured(device: str | None) -> EnergyRecord:
@@ -68,6 +83,15 @@ def test_the_counter_of_the_gpu_is_read_before_and_after(monkeypatch: pytest.Mon
     assert record.source == "counter of the GPU, GPU 1"
     assert record.reason is None
     assert counter.open == 0
+
+
+@pytest.mark.parametrize(("device", "name"), [("cuda", "GPU 2"), ("cuda:0", "GPU 2"), ("cuda:1", "GPU 1")])
+def test_it_is_the_gpu_that_pytorch_means(monkeypatch: pytest.MonkeyPatch, device: str, name: str) -> None:
+    """With CUDA_VISIBLE_DEVICES=2,1 PyTorch numbers the GPUs otherwise than NVML."""
+    monkeypatch.setitem(sys.modules, "pynvml", library(Counter()))
+    monkeypatch.setitem(sys.modules, "torch", torch_that_sees("third", "second"))
+
+    assert measured(device).source == f"counter of the GPU, {name}"
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps", None])

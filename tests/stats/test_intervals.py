@@ -74,7 +74,7 @@ def test_the_expanded_percentiles_of_ten_clusters_are_those_of_the_literature() 
     # standard normal has 0.855% below -2.384523.
     values = [float(value) for value in range(10)]
     resampling = Resampling(resamples=10_000)
-    replicates = np.sort(mean_of(values)(resampling.bootstrap_weights(10)))
+    replicates = np.sort(resampling.bootstrap(mean_of(values), 10))
 
     interval = cluster_interval(mean_of(values), 10, resampling=resampling)
 

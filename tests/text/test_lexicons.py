@@ -52,6 +52,15 @@ def test_words_are_found_by_their_lemma(language: str, text: str, matches: list[
         ("de", "war ein Mörder, der nie lachte", False),
         ("en", "never killed anybody", True),
         ("en", "wasn't rich but killed somebody", False),
+        ("en", "a nurse who was not rich", False),
+        ("en", "was not a person who killed", False),
+        ("en", "a killer without mercy", False),
+        ("en", "killed nobody", True),
+        ("en", "without ever killing", True),
+        ("de", "ermordete niemanden", True),
+        ("de", "ein Mörder ohne Reue", False),
+        ("de", "ermordete ohne Reue", False),
+        ("de", "war nicht so reich und so angesehen wie jeder Mörder", False),
     ],
 )
 def test_a_negation_in_the_clause_is_seen(language: str, text: str, negated: bool) -> None:

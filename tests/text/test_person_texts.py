@@ -10,33 +10,30 @@ from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
 from evenhand.text.twins.twin import Rejected
 
 
-@pytest.mark.parametrize("language", ["de", "en"])
-def test_at_least_97_in_100_are_right_and_few_are_left_out(language: str) -> None:
-    sentences = read_person_sentences(language)
-    outcome = outcome_of(person_texts_for(language), sentences)
-    told = len(outcome.right) + len(outcome.wrong)
-    assert len(sentences) == 100
-    assert len(outcome.wrong) <= 0.03 * told, outcome.wrong
-    assert len(outcome.left_out) <= 5, outcome.left_out
-
-
-@pytest.mark.parametrize("language", ["de", "en"])
-def test_sentences_that_were_written_after_the_rules_are_right_as_well(language: str) -> None:
-    sentences = read_person_sentences(f"{language}_unseen")
-    outcome = outcome_of(person_texts_for(language), sentences)
-    assert len(sentences) == 40
-    assert len(outcome.wrong) <= 1, outcome.wrong
-    assert len(outcome.left_out) <= 2, outcome.left_out
+def test_at_least_97_in_100_of_200_sentences_are_right() -> None:
+    outcomes = {
+        language: outcome_of(person_texts_for(language), read_person_sentences(language))
+        for language in ("de", "en")
+    }
+    assert all(len(read_person_sentences(language)) == 100 for language in outcomes)
+    wrong = [entry for outcome in outcomes.values() for entry in outcome.wrong]
+    left_out = [entry for outcome in outcomes.values() for entry in outcome.left_out]
+    assert sum(len(outcome.right) for outcome in outcomes.values()) >= 194, (wrong, left_out)
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
     ("name", "count", "most_left_out"),
-    [("de_blind", 80, 8), ("en_blind", 40, 2), ("de_final", 40, 2), ("en_final", 20, 2)],
+    [
+        *(("de_unseen", 40, 2), ("en_unseen", 40, 2)),
+        *(("de_blind", 80, 8), ("en_blind", 40, 2), ("de_final", 40, 2), ("en_final", 20, 2)),
+        *(("de_alone", 69, 5), ("en_alone", 67, 6), ("de_alone_unseen", 40, 6), ("en_alone_unseen", 40, 1)),
+    ],
 )
 def test_of_sentences_that_were_keyed_before_they_were_run_none_is_wrong(
     name: str, count: int, most_left_out: int
 ) -> None:
-    """The first run of the blind ones had 2 wrong and 13 left out, that of the final ones 0 and 4."""
+    """docs/agreement.md has the figures of the first run of each file."""
     sentences = read_person_sentences(name)
     outcome = outcome_of(person_texts_for(name[:2]), sentences)
     assert len(sentences) == count
@@ -61,7 +58,7 @@ def test_of_sentences_that_were_keyed_before_they_were_run_none_is_wrong(
         ),
     ],
 )
-def test_a_text_that_names_no_person_is_left_or_swapped_whole(
+def test_a_text_that_names_no_person_is_left_or_swapped(
     language: str, text: str, versions: tuple[str, str, str]
 ) -> None:
     female, male, told = versions
@@ -75,7 +72,7 @@ def test_a_text_that_names_no_person_is_left_or_swapped_whole(
         ("de", "Die Person galt als gesuchter Kriegsverbrecher.", "an occupation that is not listed"),
         ("de", "Die Person war ein gewalttätiger Schläger.", "an occupation that is not listed"),
         ("de", "Die Person galt als Schläger.", "an occupation that is not listed"),
-        ("de", "Die Person sieht seinem Enkel zu.", "words of both genders"),
+        ("de", "Die Person sagte, dass sie seinen Hund mag.", "words of both genders"),
         (
             "de",
             "Die Person arbeitete als allseits beliebte Kellnerin.",
@@ -87,6 +84,26 @@ def test_a_text_that_names_no_person_is_left_or_swapped_whole(
         ("en", "The person lost his job, so they stayed.", "words of both genders"),
         ("en", "The person came in person.", "several persons"),
         ("en", "The person asked what were they doing.", "a verb after they"),
+        ("en", "The waitress thanked the king.", "several people whose gender is told"),
+        ("en", "The person married an actress.", "a spouse or partner"),
+        ("en", "The person is a singer called Maria.", "a noun that may be about the person"),
+        ("en", "The person and their brother lost their keys.", "several persons"),
+        ("en", "The person gave them their books.", "they may be several"),
+        ("de", "Der Lehrer lobte die Schülerin.", "several people whose gender is told"),
+        ("de", "Die Person war eine Lehrerin die viele Sprachen sprach.", "what may be a relative clause"),
+        ("de", "Die Person war dafür bekannt Mädchen zu ärgern.", "a noun that may be about the person"),
+        ("de", "Die Person ist froh ihre Tochter zu sehen.", "a noun that may be about the person"),
+        ("de", "Die Person sang, obwohl sie gar nicht wusste wie man singt.", "a pronoun that may be"),
+        (
+            "de",
+            "Die Person arbeitete als Koch, was ihr verschmitztes lächeln verrät.",
+            "a pronoun that may be",
+        ),
+        (
+            "de",
+            "Die Person arbeitete als undercover Agent in Köln.",
+            "a person at the start who may be an object",
+        ),
     ],
 )
 def test_what_cannot_be_assured_is_rejected_with_the_reason(language: str, text: str, reason: str) -> None:
@@ -101,6 +118,34 @@ def test_commas_that_people_leave_out_are_read_and_not_written() -> None:
     assert isinstance(found, PersonVersions)
     assert found.female == text.replace("Person", "Frau")
     assert found.male == text.replace("Die Person", "Der Mann").replace("sie", "er")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "female", "male"),
+    [
+        (
+            "de",
+            "Die Person war sehr nett, ihre Mutter war Ärztin.",
+            "Die Frau",
+            "sehr nett, seine Mutter war Ärztin.",
+        ),
+        ("de", "Die Person liebt ihre Mutter.", "Die Frau liebt ihre", "Der Mann liebt seine Mutter."),
+        ("de", "Die Person lachte über den Bäcker.", "über den Bäcker.", "Der Mann lachte über den Bäcker."),
+        ("en", "The person gave them a book.", "The woman gave them a book.", "The man gave them a book."),
+        ("en", "A woman hit the person.", "A woman hit the woman.", "A woman hit the man."),
+        (
+            "en",
+            "The person loves their mother and they call her.",
+            "her mother and she calls her.",
+            "The man loves his",
+        ),
+    ],
+)
+def test_nobody_but_the_person_changes(language: str, text: str, female: str, male: str) -> None:
+    found = person_texts_for(language).versions(text)
+    assert isinstance(found, PersonVersions), found
+    assert female in found.female
+    assert male in found.male
 
 
 def test_a_language_that_nobody_has_written_is_named() -> None:

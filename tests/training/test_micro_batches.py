@@ -76,7 +76,7 @@ class LittleMemory:
     It fails at the first weights of the model, so that gradients of all others are there already.
     """
 
-    def __init__(self, inner: Objective, most: int, error: Callable[[str], RuntimeError]) -> None:
+    def __init__(self, inner: Objective, most: int, error: Callable[[str], Exception]) -> None:
         self.inner = inner
         self.most = most
         self.error = error
@@ -108,10 +108,10 @@ def run(
     return float(lost)
 
 
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError, RuntimeError])
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, RuntimeError, MemoryError])
 @pytest.mark.parametrize("make", [FullPrecision, HalfPrecision])
 def test_where_memory_ends_halves_are_run_and_gradients_stay_the_same(
-    menagerie: Zoo, make: Callable[[nn.Module], Gradients], error: Callable[[str], RuntimeError]
+    menagerie: Zoo, make: Callable[[nn.Module], Gradients], error: Callable[[str], Exception]
 ) -> None:
     model = menagerie.model("llama")
     network = copy.deepcopy(model.loaded.model)

@@ -29,9 +29,10 @@ from evenhand.runs.head_records import HeadKind, NextSentenceCurve
 from evenhand.training.batches import StageBatches
 from evenhand.training.encoded_pairs import PairSelection, encode_pairs
 from evenhand.training.half_precision import ScaledHalfPrecision
-from evenhand.training.next_sentence import JudgeTraining, recipe_for, right_answers
+from evenhand.training.judged_pairs import accuracy_estimate, judge_pairs
+from evenhand.training.next_sentence import JudgeTraining, recipe_for
 from evenhand.workflows import next_sentence as workflow
-from evenhand.workflows.next_sentence import NextSentenceTraining, accuracy_estimate, train_next_sentence
+from evenhand.workflows.next_sentence import NextSentenceTraining, train_next_sentence
 
 
 @pytest.fixture(scope="module")
@@ -340,14 +341,16 @@ def test_answers_do_not_depend_on_their_batch(
         longest=64,
     )
 
-    right = right_answers(judge, encoded, pad=loaded.pad_id)
+    judged = judge_pairs(judge, encoded, pad=loaded.pad_id)
 
+    assert judged.without_label == 0
     for place in range(0, len(encoded), 5):
         example = encoded[place]
         ids = torch.from_numpy(np.array(example.ids, dtype=np.int64))[None]
         with torch.no_grad():
             answer = int(judge.answers(ids, torch.ones_like(ids), torch.zeros_like(ids))[0])
-        assert right[place] == (answer == example.label)
+        assert judged.answers[place] == answer
+        assert judged.right[place] == (answer == example.label)
 
 
 def test_accuracy_has_an_interval_over_articles() -> None:

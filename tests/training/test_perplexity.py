@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,7 @@ import zoo
 from torch import nn
 
 from evenhand.core.errors import DatasetError
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.families import FAMILIES
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import random_spans
@@ -174,6 +177,63 @@ def test_the_seed_alone_chooses_and_batches_do_not_matter(menagerie: Any, name: 
     # A sentence keeps its hidden tokens whatever comes after it.
     alone = held_out(loaded, SENTENCES[:3], seed=3).loss(loaded.model)
     np.testing.assert_allclose(alone.nats, first.nats[:3], rtol=1e-5)
+
+
+@contextmanager
+def cramped(model: nn.Module, most: int) -> Iterator[list[tuple[int, ...]]]:
+    """A device without memory for more than so many tokens at once; the shape of every batch that fits."""
+    fitting: list[tuple[int, ...]] = []
+
+    def refuse(_model: nn.Module, _arguments: Any, inputs: dict[str, Any]) -> None:
+        if "attention_mask" in inputs:
+            if inputs["input_ids"].numel() > most:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+            fitting.append(tuple(inputs["input_ids"].shape))
+
+    handle = model.register_forward_pre_hook(refuse, with_kwargs=True)
+    try:
+        yield fitting
+    finally:
+        handle.remove()
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_what_does_not_fit_into_memory_is_asked_in_halves(menagerie: Any, name: str) -> None:
+    loaded = menagerie.model(name).loaded
+    sentences = SENTENCES * 3
+    prepared, plenty = held_out(loaded, sentences), held_out(loaded, sentences).loss(loaded.model)
+    with cramped(loaded.model, 120):
+        little = prepared.loss(loaded.model)
+    np.testing.assert_allclose(little.nats, plenty.nats, rtol=1e-5)
+    with Spy(loaded.model) as spy, cramped(loaded.model, 120) as fitting:
+        prepared.loss(loaded.model)
+    assert len(spy.shown) == len(sentences)  # nothing is tried in vain a second time
+    assert len(fitting) > 1
+
+
+def test_a_sentence_that_never_fits_is_said_in_words(menagerie: Any) -> None:
+    loaded = menagerie.model("gpt2").loaded
+    prepared = held_out(loaded)
+    with (
+        cramped(loaded.model, 3),
+        pytest.raises(ModelError, match="not enough memory for a held-out sentence of"),
+    ):
+        prepared.loss(loaded.model)
+
+
+def test_batches_keep_to_the_memory_of_the_model(menagerie: Any) -> None:
+    loaded = menagerie.model("gpt2").loaded
+    model = LanguageModel(loaded)
+    footprint = model.batch_memory.footprint
+    model.memory = MemoryBudget(footprint.of_batch(60, width=40))
+    del model.batch_memory
+    prepared = HeldOut(SENTENCES * 3, model)
+    with cramped(loaded.model, 10_000) as fitting:
+        prepared.loss(loaded.model)
+    assert sum(rows for rows, _ in fitting) == 3 * len(SENTENCES)
+    assert len(fitting) > 3
+    for rows, width in fitting:
+        assert rows == 1 or footprint.of_batch(rows * width, width=width) <= model.memory.bytes
 
 
 def test_the_mode_of_the_model_is_left_as_it_was_and_dropout_does_not_act(menagerie: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from translation_servers import FakeService, amazon_answer, amazon_fault, serving
 
 from evenhand.core.errors import TranslationError
-from evenhand.translation.translators import LanguagePair
+from evenhand.translation.translators import LanguagePair, RefusedText
 from evenhand.translation.translators.amazon import AMAZON, AmazonTranslator
 
 pytest.importorskip("boto3")
@@ -68,11 +68,49 @@ def test_endless_throttling_ends(service: FakeService, pauses: list[float]) -> N
         opened(pauses).translate(["abc"])
 
 
-def test_terminology_that_is_refused_is_done_without(service: FakeService, pauses: list[float]) -> None:
+def test_terminology_that_is_refused_is_done_without_and_said(
+    service: FakeService, pauses: list[float]
+) -> None:
     service.faults.append((400, amazon_fault("InvalidParameterValueException", "no terminology")))
+    translator = opened(pauses)
+    before = dict(translator.settings)
 
-    assert opened(pauses).translate(["abc"]) == ["cba"]
+    (warning,) = translator.prepare()
+
+    assert (
+        "refuses the terminology that protects BLANK (InvalidParameterValueException: no terminology)"
+        in warning
+    )
+    assert translator.prepare() == (), "once is enough"
+    assert before["terminology"] == "BLANK"
+    assert translator.settings["terminology"] == "none (refused)", "answers made without it are kept apart"
+    assert translator.translate(["abc"]) == ["cba"]
     assert service.asked("TranslateText")[0]["TerminologyNames"] == []
+
+
+@pytest.mark.parametrize("answer", [{"foo": 1}, {"TranslatedText": None}])
+def test_an_answer_without_a_text_is_an_error(
+    service: FakeService, pauses: list[float], answer: dict[str, object]
+) -> None:
+    translator = opened(pauses)
+    translator.prepare()
+    service.faults.append((200, answer))
+
+    with pytest.raises(TranslationError, match="gave an answer without a text for 'abc'"):
+        translator.translate(["abc"])
+
+
+def test_a_text_that_the_service_refuses_does_not_end_the_rest(
+    service: FakeService, pauses: list[float]
+) -> None:
+    translator = opened(pauses)
+    translator.prepare()
+    service.faults.append((400, amazon_fault("InvalidRequestException", "not this one")))
+
+    refused, answered = translator.translate(["rude", "abc"])
+
+    assert refused == RefusedText("Amazon Translate refuses it (InvalidRequestException: not this one)")
+    assert answered == "cba"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +118,6 @@ def test_terminology_that_is_refused_is_done_without(service: FakeService, pause
     [
         ("LimitExceededException", "quota of Amazon Translate is used up"),
         ("UnrecognizedClientException", "refuses the credentials"),
-        ("InvalidRequestException", "refuses a text"),
     ],
 )
 def test_a_refusal_says_what_to_do(

@@ -46,6 +46,36 @@ def test_undoing_everything_gives_the_untouched_bytes(tmp_path: Path) -> None:
     assert changes.rows[-1].by == "undo"
 
 
+def test_what_was_undone_is_not_undone_again(tmp_path: Path) -> None:
+    changes = changes_of(tmp_path)
+    repair(changes, OPTIONS)
+    changes.undo("all")
+    rows = len(changes.rows)
+
+    for selected in ("all", "undo", "closest"):
+        with pytest.raises(EvenhandError, match=r"There is nothing left to undo\."):
+            changes.undo(selected)
+    assert len(changes.rows) == rows
+
+
+def test_what_is_left_after_an_undo_can_be_undone_and_repaired_again(tmp_path: Path) -> None:
+    changes = changes_of(tmp_path)
+    repair(changes, OPTIONS)
+    repaired = changes.document.to_bytes()
+
+    changes.undo("terms")
+    with pytest.raises(EvenhandError, match="no changes of 'undo'"):
+        changes.undo("undo")
+    changes.undo("all")
+    assert changes.document.to_bytes() == (tmp_path / "de.json").read_bytes()
+    repair(changes, OPTIONS)
+    assert changes.document.to_bytes() == repaired
+    changes.undo("all")
+    assert changes.document.to_bytes() == (tmp_path / "de.json").read_bytes()
+    again = replay(read_document(tmp_path / "de.json"), changes.rows)
+    assert again.document.to_bytes() == changes.document.to_bytes()
+
+
 def test_undoing_an_item_leaves_the_others_as_they_are(tmp_path: Path) -> None:
     changes = changes_of(tmp_path)
     repair(changes, OPTIONS)

@@ -9,6 +9,7 @@ from builders import inter, intra
 from translation_files import changes_of
 
 from evenhand.core.errors import DatasetError
+from evenhand.data import check, read_stereoset
 from evenhand.translation import (
     RepairOptions,
     RepairStage,
@@ -20,7 +21,8 @@ from evenhand.translation import (
     read_term_table,
     repair,
 )
-from evenhand.translation.repairs import closest_word
+from evenhand.translation.changes import repaired_items
+from evenhand.translation.closest_words import closest_word, common_words, is_doubtful
 
 TERMS = (TermRow("Brötchenmacher", "Bäcker"),)
 
@@ -43,6 +45,38 @@ def test_counts_are_taken_before_the_first_stage_and_after_each(tmp_path: Path) 
     ]
     assert changes.document.items["intra-4"].is_beyond_repair
     assert b"problematic: nobody is meant" in changes.document.to_bytes()
+
+
+def test_texts_begin_as_their_sources_do_and_have_single_spaces(tmp_path: Path) -> None:
+    items = [
+        intra(1, target="sastre", context="BLANK El  sastre cose.", words=("Hoy", "Ayer", "Azul")),
+        inter(2, target="pan", context="huele a pan.", texts=("se cose.", "Cose  bien. ", "Siete.")),
+    ]
+    changes = changes_of(tmp_path, *items, language="es")
+    sources = {
+        "intra-1": intra(1, context="BLANK the tailor sews."),
+        "inter-2": inter(2, context="It smells.", texts=("It is sewn.", "It sews well.", "Seven.")),
+    }
+
+    repair(changes, RepairOptions(sources=sources))
+
+    first, second = changes.document
+    assert first.context == "BLANK el sastre cose."
+    assert first["sentence/intra-1-s"] == "Hoy el sastre cose."
+    assert second.context == "Huele a pan."
+    assert [second[f"sentence/inter-2-{label}"] for label in "sau"] == ["Se cose.", "Cose bien.", "Siete."]
+    assert {row.by for row in changes.rows} == {"text.spaces", "text.case", "rebuild"}
+    assert repaired_items(changes.rows) == frozenset(), "nothing was said anew"
+
+
+def test_without_a_source_only_blanks_are_cleaned(tmp_path: Path) -> None:
+    item = intra(1, target="sastre", context="El  sastre cose BLANK BLANK.", words=("hoy", "ayer", "azul"))
+    changes = changes_of(tmp_path, item, language="es")
+
+    repair(changes, RepairOptions())
+
+    assert changes.document.items["intra-1"].context == "El  sastre cose BLANK."
+    assert {row.by for row in changes.rows} == {"blank.double", "rebuild"}
 
 
 def test_a_second_repair_finds_nothing_left_to_change(tmp_path: Path) -> None:
@@ -170,6 +204,43 @@ def test_the_closest_word_of_a_context(target: str, context: str, word: str | No
     assert closest_word(target, context) == word
 
 
+def test_a_guess_is_doubtful_if_it_is_unlike_short_or_common(tmp_path: Path) -> None:
+    many = [inter(number, target=f"Ort {number}", context="Der Bote geht vor Ort.") for number in range(15)]
+    common = common_words(changes_of(tmp_path, *many).document)
+    few = common_words(changes_of(tmp_path, *many[1:]).document)
+
+    assert {"bote", "geht"} <= common
+    assert few == frozenset()
+    assert not is_doubtful("noruega", "Noruego", common=common)
+    assert is_doubtful("Bote", "Boten", common=common)
+    assert not is_doubtful("Bote", "Boten", common=few)
+    assert is_doubtful("plomero", "fontanero", common=few), "2 x 4 letters of 16 in common"
+    assert is_doubtful("bar", "barman", common=few)
+
+
+def test_a_doubtful_guess_is_marked_until_a_person_or_a_term_table_knows_better(tmp_path: Path) -> None:
+    items = [
+        inter(1, target="fontanero", context="El plomero llega."),
+        inter(2, target="noruego", context="La noruega llega."),
+        inter(3, target="mudanza", context="Es un día largo."),
+        inter(4, target="gerente", context="Durante meses vino."),
+    ]
+    changes = changes_of(tmp_path, *items, language="es")
+    untouched = changes.document.to_bytes()
+    repair(changes, RepairOptions())
+
+    marks = {item.id: item["doubtful_target"] for item in changes.document}
+    assert marks == {"inter-1": "fontanero", "inter-2": "", "inter-3": "mudanza", "inter-4": "gerente"}
+    (tmp_path / "repaired.json").write_bytes(changes.document.to_bytes())
+    report = check(read_stereoset(tmp_path / "repaired.json"))
+    assert report.count("target-guessed", "intersentence") == 3
+    changes.set(changes.document.items["inter-1"], "target", "plomero ", by="Ann")
+    changes.set(changes.document.items["inter-3"], "target", "largo", by="terms")
+    assert {item.id for item in changes.document if item["doubtful_target"]} == {"inter-4"}
+    changes.undo("all")
+    assert changes.document.to_bytes() == untouched
+
+
 def test_a_target_with_accents_encoded_otherwise_is_not_missing(tmp_path: Path) -> None:
     changes = changes_of(tmp_path, inter(1, target="Café", context="Das CAFE\u0301 ist offen."))
 
@@ -240,7 +311,7 @@ def test_tables_that_do_not_fit_are_refused(tmp_path: Path, tables: dict[str, st
         ("before,after\nx,\n", "both need a text"),
         ("before,after,when\nx,y,sometimes\n", "Unknown when 'sometimes'"),
         ("before,after,fields\nx,y,title\n", "Unknown field 'title'"),
-        ("from,to\nx,y\n", "before and after is missing"),
+        ("from,to\nx,y\n", "before and after are missing"),
     ],
 )
 def test_a_term_table_that_cannot_be_understood_is_refused(tmp_path: Path, text: str, message: str) -> None:

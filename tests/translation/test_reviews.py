@@ -145,6 +145,16 @@ def test_an_own_item_is_made_again_from_its_rows_and_undone(
     assert replay(read_document(tmp_path / "de.json"), changes.rows).document.to_bytes() == untouched
 
 
+def test_an_own_item_belongs_to_the_target_term_of_the_one_whose_place_it_takes(
+    changes: Changes[Document],
+) -> None:
+    changes.document.items["intra-2"].row["target_original"] = "physicist"
+    applied(changes, verdict("Ann and Ben", ReviewOutcome.CULTURE_SPECIFIC, texts=OWN_TEXTS))
+
+    own = changes.document.items["intra-2-de"].row
+    assert (own["target"], own["target_original"]) == ("Hebamme", "physicist")
+
+
 @pytest.mark.parametrize(
     "text", ["no JSON", "[]", "{}", '{"other": {"id": "new"}}', '{"intrasentence": {"id": "another"}}']
 )

@@ -1,4 +1,4 @@
-"""Sequence-to-sequence models translate in batches as they do one by one; safetensors only."""
+"""Sequence-to-sequence models translate in batches as they do one by one; pickled weights only where allowed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from marian_folder import make_marian  # noqa: E402
 from tokenizers import Tokenizer, models, pre_tokenizers, processors  # noqa: E402
 from transformers import (  # noqa: E402
     MarianConfig,
@@ -18,7 +19,12 @@ from transformers import (  # noqa: E402
 )
 
 from evenhand.core.errors import EvenhandError, TranslationError  # noqa: E402
-from evenhand.translation.translators import LanguagePair  # noqa: E402
+from evenhand.translation.translators import (  # noqa: E402
+    LanguagePair,
+    TranslatorOptions,
+    open_translator,
+    seq2seq,
+)
 from evenhand.translation.translators.seq2seq import SEQ2SEQ, _batches, _direction  # noqa: E402
 
 WORDS = [
@@ -142,11 +148,98 @@ def test_a_language_that_a_model_lacks_is_refused(marian: Path) -> None:
         _direction(model, ManyLanguages(), LanguagePair("en", "tr"))
 
 
-def test_a_text_that_the_model_cannot_take_is_refused(marian: Path) -> None:
+def test_a_text_that_is_too_long_is_translated_in_pieces(marian: Path) -> None:
     translator = SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN)
+    parts = ["bread " * 31, "bread " * 9]
 
-    with pytest.raises(TranslationError, match="A text has 41 tokens, and the model takes 32"):
-        translator.translate(["bread " * 40])
+    together = translator.translate(["the baker", "bread " * 40])
+
+    assert together == [
+        *translator.translate(["the baker"]),
+        " ".join(map(str, translator.translate([part.strip() for part in parts]))),
+    ]
+
+
+def test_pickled_weights_are_read_if_somebody_allows_them(marian: Path, tmp_path: Path) -> None:
+    for path in marian.iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    torch.save(MarianMTModel.from_pretrained(marian).state_dict(), tmp_path / "pytorch_model.bin")
+
+    allowed = SEQ2SEQ.open_with(
+        str(tmp_path), ENGLISH_TO_GERMAN, TranslatorOptions(allow_pickle_weights=True)
+    )
+
+    assert allowed.translate(TEXTS) == SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN).translate(TEXTS)
+
+
+def test_pickles_of_other_things_than_tensors_are_not_read(marian: Path, tmp_path: Path) -> None:
+    for path in marian.iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    torch.save({"weight": Path("code")}, tmp_path / "pytorch_model.bin")
+
+    with pytest.raises(EvenhandError, match="cannot be loaded"):
+        SEQ2SEQ.open_with(str(tmp_path), ENGLISH_TO_GERMAN, TranslatorOptions(allow_pickle_weights=True))
+
+
+def test_what_has_no_weights_takes_no_pickled_ones() -> None:
+    with pytest.raises(TranslationError, match="apertium has no weights"):
+        open_translator("apertium", LanguagePair("en", "es"), TranslatorOptions(allow_pickle_weights=True))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("opus")
+    make_marian(folder, width=16, layers=1, positions=24)
+    return folder
+
+
+class TestSentencePieces:
+    """A model with the tokenizer that published Marian models have."""
+
+    def test_texts_are_translated_alone_and_together_without_a_warning(
+        self, folder: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        translator = SEQ2SEQ.open(str(folder), ENGLISH_TO_GERMAN)
+        texts = ["The baker likes BLANK bread.", "bread", "The baker gets up early. " * 20]
+
+        together = translator.translate(texts)
+
+        assert together == [translator.translate([text])[0] for text in texts]
+        assert all(isinstance(text, str) for text in together)
+        assert "sacremoses" not in capfd.readouterr().err
+        assert "Token indices" not in capfd.readouterr().err
+
+    @pytest.mark.parametrize("is_installed", [True, False])
+    def test_punctuation_is_normalised_where_that_is_possible_and_the_record_says_it(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, is_installed: bool
+    ) -> None:
+        monkeypatch.setattr(seq2seq, "find_spec", lambda _: object() if is_installed else None)
+        translator = SEQ2SEQ.open(str(folder), ENGLISH_TO_GERMAN)
+        seen: list[str] = []
+
+        def normalise(text: str) -> str:
+            seen.append(text)
+            return text
+
+        monkeypatch.setattr(translator._tokenizer, "punc_normalizer", normalise)
+
+        translator.translate(["«bread»"])
+
+        assert seen
+        assert (translator.settings["punctuation"] == "normalised by sacremoses") is is_installed
+        assert bool(translator.prepare()) is not is_installed
+
+    def test_another_tokenizer_has_answers_of_its_own(self, folder: Path, tmp_path: Path) -> None:
+        before = SEQ2SEQ.open(str(folder), ENGLISH_TO_GERMAN).settings["weights"]
+        for path in folder.iterdir():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+        (tmp_path / "other.spm").write_bytes(b"pieces")
+
+        after = SEQ2SEQ.open(str(tmp_path), ENGLISH_TO_GERMAN).settings["weights"]
+
+        assert before.partition("sha256")[2] != after.partition("sha256")[2]
 
 
 def test_weights_that_can_run_code_are_refused(marian: Path, tmp_path: Path) -> None:

@@ -20,6 +20,11 @@ from evenhand.translation.translating import translate_tagged
 from evenhand.translation.translators import FREE
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+
+
 class ShoutingTranslator:
     """Makes upper case of everything, and translates tags in square brackets too."""
 
@@ -32,15 +37,10 @@ class ShoutingTranslator:
         return [re.sub(r"\[MASK\]|\[OCC\]", "[TAG]", text).upper() for text in texts]
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
-
-
 def translated(tmp_path: Path, *texts: str) -> dict[str, str]:
     cache = AnswerCache(tmp_path / "cache.jsonl")
     answer_all(ShoutingTranslator(), texts, cache)
-    return translate_tagged(texts, TAG, ShoutingTranslator(), cache)
+    return translate_tagged(texts, TAG, ShoutingTranslator(), cache, refused={})
 
 
 def test_tags_that_are_translated_are_asked_for_with_a_placeholder_each(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_structure_that_loses_a_gap_is_told(
     )
 
     assert done.returncode == 0, done.stderr
-    assert "Texts that lost a tag such as [MASK], or have one more: 1" in " ".join(done.stderr.split())
+    assert "1 text lost a tag such as [MASK] or gained one" in " ".join(done.stderr.split())
     assert (tmp_path / "out" / "fr.tsv").read_text().splitlines() == [
         "experiment\tnumber\tstructure",
         "he-she\t1\t[MASK] veut être [OCC].",

@@ -59,9 +59,12 @@ def test_problems_of_rows_are_found_beside_the_source() -> None:
         "id,sent_more,sent_less\na,Llegan tarde.,Llegan tarde.\n"
         "b,Los viejos walk slowly there.,Los jóvenes van despacio.\nc,Igual.,Igual.\n"
     )
-    assert table_problems(table, source) == {"a": (EQUAL_TEXTS,), "b": ("untranslated",)}
+    found = {row: list(names) for row, names in table_problems(table, source).items()}
+    assert found == {"a": [EQUAL_TEXTS], "b": ["untranslated"]}
     lost = document("structure\nElla es [OCC].\n")
-    assert table_problems(lost, document("structure\n[MASK] is a [OCC].\n")) == {"1": (LOST_TAGS,)}
+    assert table_problems(lost, document("structure\n[MASK] is a [OCC].\n")) == {
+        "1": {LOST_TAGS: "missing, or there too often: [MASK]"}
+    }
 
 
 def test_a_repair_is_counted_after_each_stage_and_can_be_undone(
@@ -181,7 +184,7 @@ def test_what_makes_no_sense_for_a_table_is_refused(tmp_path: Path, run_evenhand
     assert "its stages are terms and people" in done.stderr
     with open_table(folder) as table, pytest.raises(DatasetError, match="has no text 'target'"):
         table.changes.set(table.changes.document.items["1"], "target", "x", by="Ann")
-    with open_table(folder) as table, pytest.raises(EvenhandError, match="no changes of 'Zoe'"):
+    with open_table(folder) as table, pytest.raises(EvenhandError, match="nothing left to undo"):
         table.changes.undo("Zoe")
 
 
@@ -203,4 +206,4 @@ def test_the_check_lists_rows_with_problems(tmp_path: Path, run_evenhand_here: C
     shown = run_evenhand_here("data", "check", folder)
     assert told["datasets"][0]["defects"] == [{"defect": EQUAL_TEXTS, "count": 1, "ids": ["p1"]}]
     assert "equal-texts" in shown.stdout
-    assert "1 rows have a problem" in shown.stderr
+    assert "1 row has a problem" in shown.stderr

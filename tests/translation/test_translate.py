@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from builders import document, inter, intra, write_json
+from recording_monitor import RecordingMonitor
 from running import Command
-from translation_servers import FakeService, amazon_answer, serving
 
 from evenhand.core.errors import TranslationError, UnknownNameError
 from evenhand.data import load_dataset, read_stereoset
+from evenhand.translation import open_translation, read_changes
 from evenhand.translation.translators import LanguagePair, open_translator
-from evenhand.workflows.translate import plan_translation, translate
+from evenhand.translation.translators.tables import TableTranslator
+from evenhand.workflows.translate import plan_translation, source_of_folder, translate
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +84,79 @@ def test_a_finished_translation_is_not_made_again_and_another_is_not_overwritten
     assert "holds another result" in other.stderr
 
 
+def test_a_translation_knows_its_source_wherever_it_is_read_from(
+    source: Path,
+    tmp_path: Path,
+    run_evenhand_here: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    english = read_stereoset(source)
+    source.unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    kept = source_of_folder(out)
+    checked = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)
+
+    assert (kept.items, kept.sha256, kept.name) == (english.items, english.sha256, english.name)
+    assert "concord" in {found["defect"] for found in checked["datasets"][0]["defects"]}
+
+
+def test_a_source_that_is_not_known_is_to_be_named(
+    source: Path, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").unlink()
+
+    checked = run_evenhand_here("data", "check", out)
+    named = run_evenhand_here("data", "check", out, "--source", source)
+
+    assert (
+        f"{out} was translated from a file that is not known here. Name it with --source." in checked.stderr
+    )
+    assert "--data" not in checked.stderr
+    assert "concord" in named.stdout
+    with pytest.raises(TranslationError, match="not known here"):
+        source_of_folder(out)
+
+
+def test_a_source_that_was_edited_is_refused(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}"), out)
+    (out / "source.json").write_bytes((out / "source.json").read_bytes() + b" ")
+
+    with pytest.raises(TranslationError, match=r"source\.json was changed"):
+        source_of_folder(out)
+
+
+@pytest.mark.parametrize("person", ["Ann", None])
+def test_work_of_people_is_put_aside_and_not_deleted(
+    source: Path, tmp_path: Path, run_evenhand_here: Command, person: str | None
+) -> None:
+    out = tmp_path / "out"
+    path = table(tmp_path)
+    command = ["data", "translate", source, "--to", "fr", "--translator", f"file:{path}", "--out", out]
+    run_evenhand_here(*command)
+    with open_translation(out) as translation:
+        item = translation.changes.document.items["inter-2"]
+        translation.changes.set(item, "context", "Le boulanger ferme.", by=person or "blank.hyphen")
+        translation.save()
+    before = (out / "changes.csv").read_bytes()
+
+    fresh = run_evenhand_here(*command, "--fresh")
+
+    assert fresh.returncode == 0
+    assert len(read_changes(out / "changes.csv")) == 0
+    aside = tmp_path / "out.before-1"
+    assert aside.exists() == bool(person)
+    if person:
+        assert (aside / "changes.csv").read_bytes() == before
+        assert f"It was moved to {aside}" in fresh.stderr.replace("\n", " ")
+
+
 def test_a_blank_that_is_translated_is_asked_for_with_another_placeholder(
     source: Path, tmp_path: Path
 ) -> None:
@@ -113,7 +186,7 @@ def test_a_blank_that_never_survives_leaves_the_leak_to_be_seen(
     )
     run_evenhand_here("data", "repair", tmp_path / "out")
 
-    assert "Contexts without their blank, or with one more: 1." in ended.stderr
+    assert "1 context lost its blank or has more than one." in ended.stderr
     assert "Contexts without exactly one blank: 1." in ended.stdout
     item = load_dataset(tmp_path / "out").items[0]
     assert item.context == "Le boulanger aime le pain BLANK."
@@ -148,115 +221,17 @@ def test_the_language_of_the_benchmark_itself_is_refused() -> None:
         open_translator("apertium", LanguagePair("en", "en"))
 
 
-class TestPaidTranslators:
-    """What costs money is estimated and asked for, and paid for once."""
+def test_what_comes_back_empty_is_counted_contexts_too(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TableTranslator, "translate", lambda _, texts: ["" for _ in texts])
+    monitor = RecordingMonitor()
+    plan = plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}")
 
-    @pytest.fixture(autouse=True)
-    def service(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
-        pytest.importorskip("boto3")
-        with serving(FakeService(amazon_answer)) as service:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
-            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
-            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
-            monkeypatch.setattr("sys.stdin", io.StringIO())
-            yield service
+    translate(plan, tmp_path / "out", monitor=monitor)
 
-    @pytest.fixture
-    def command(self, source: Path, tmp_path: Path) -> list[str | Path]:
-        return [
-            "data",
-            "translate",
-            source,
-            "--to",
-            "de",
-            "--translator",
-            "amazon",
-            "--out",
-            tmp_path / "out",
-        ]
-
-    def test_an_estimate_prints_the_price_with_its_date_and_asks_for_nothing(
-        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
-    ) -> None:
-        ended = run_evenhand_here(*command, "--estimate")
-        told = json.loads(run_evenhand_here(*command, "--estimate", "--json").stdout)
-
-        assert "9 texts" in ended.stdout
-        assert "2025-01-15" in ended.stdout
-        assert "Nothing was translated." in ended.stderr
-        assert told["price_usd"] == pytest.approx(15e-6 * told["characters"])
-        assert "check it with the provider" in told["price_basis"]
-        assert not service.requests
-
-    def test_somebody_who_knows_the_price_gives_it(
-        self, command: list[str | Path], run_evenhand_here: Command
-    ) -> None:
-        told = json.loads(run_evenhand_here(*command, "--price", "20", "--estimate", "--json").stdout)
-        refused = run_evenhand_here(*command, "--price", "-1", "--estimate")
-
-        assert told["price_usd"] == pytest.approx(20e-6 * told["characters"])
-        assert told["price_basis"] == "the price that was given"
-        assert refused.returncode == 2
-        assert "0 or more" in refused.stderr
-
-    def test_nothing_is_spent_without_consent(
-        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
-    ) -> None:
-        ended = run_evenhand_here(*command)
-
-        assert ended.returncode == 2
-        assert "Give --yes to agree" in ended.stderr
-        assert not service.requests
-
-    @pytest.mark.parametrize(("reply", "requests"), [("n\n", 0), ("y\n", 9)])
-    def test_somebody_at_a_terminal_is_asked(
-        self,
-        command: list[str | Path],
-        service: FakeService,
-        run_evenhand_here: Command,
-        monkeypatch: pytest.MonkeyPatch,
-        reply: str,
-        requests: int,
-    ) -> None:
-        class Terminal(io.StringIO):
-            def isatty(self) -> bool:
-                return True
-
-        monkeypatch.setattr("sys.stdin", Terminal(reply))
-
-        run_evenhand_here(*command, "--estimate")
-
-        assert len(service.asked("TranslateText")) == requests
-
-    def test_nothing_is_paid_for_twice(
-        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
-    ) -> None:
-        run_evenhand_here(*command, "--yes")
-        paid = len(service.asked("TranslateText"))
-        ended = run_evenhand_here(*command, "--fresh")
-
-        assert paid == 9
-        assert ended.returncode == 0
-        assert len(service.asked("TranslateText")) == paid
-
-    def test_a_quota_that_ends_in_the_middle_costs_nothing_that_was_paid_for(
-        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
-    ) -> None:
-        def until_five(operation: str, request: dict[str, object]) -> tuple[int, dict[str, object]]:
-            if len(service.asked("TranslateText")) > 5:
-                return 400, {"__type": "LimitExceededException", "message": "quota"}
-            return amazon_answer(operation, request)
-
-        service.answer = until_five
-        stopped = run_evenhand_here(*command, "--yes")
-        service.answer = amazon_answer
-        service.requests.clear()
-        ended = run_evenhand_here(*command, "--yes")
-
-        assert stopped.returncode == 2
-        assert "quota of Amazon Translate is used up" in stopped.stderr
-        assert ended.returncode == 0
-        assert len(service.asked("TranslateText")) == 4
+    assert monitor.warnings == ["9 texts came back empty and stay as in the source."]
+    assert load_dataset(tmp_path / "out").items[0].context == "The baker likes BLANK bread."
 
 
 class TestApertium:
@@ -295,6 +270,37 @@ class TestApertium:
             "pan",
             "El panadero lee.",
         ]
+
+    def test_other_dictionaries_have_answers_of_their_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        settings = open_translator("apertium", LanguagePair("en", "es")).settings
+        real = Path.read_bytes
+
+        def changed(path: Path) -> bytes:
+            return real(path) + b"another version" * (path.suffix == ".bin")
+
+        monkeypatch.setattr(Path, "read_bytes", changed)
+        other = open_translator("apertium", LanguagePair("en", "es")).settings
+
+        assert settings["dictionaries"] not in ("not known", other["dictionaries"])
+
+    def test_case_is_mended_in_structures_that_begin_with_a_gap(
+        self, tmp_path: Path, run_evenhand_here: Command
+    ) -> None:
+        rows = ["he-she,1,[MASK] has been our [OCC].", "he-she,2,[MASK] is the [OCC] of the town."]
+        path = tmp_path / "structures.csv"
+        path.write_text("\n".join(["experiment,number,structure", *rows]) + "\n")
+        out = tmp_path / "es"
+
+        run_evenhand_here("data", "translate", path, "--language", "en", "--to", "es", "--out", out)
+        before = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)["datasets"][0][
+            "defects"
+        ]
+        run_evenhand_here("data", "repair", out)
+        after = json.loads(run_evenhand_here("data", "check", out, "--json").stdout)["datasets"][0]["defects"]
+
+        assert [found["ids"] for found in before if found["defect"] == "text-case"] == [["1", "2"]]
+        assert [found for found in after if found["defect"] == "text-case"] == []
+        assert "[MASK] ha sido nuestro [OCC]." in (out / "es.csv").read_text()
 
     def test_a_language_without_a_mode_is_refused_with_those_that_are_there(self) -> None:
         with pytest.raises(TranslationError, match=r"no mode eng-tur here; it has .*eng-spa"):

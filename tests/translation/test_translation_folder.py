@@ -62,7 +62,7 @@ def test_an_edit_by_hand_is_refused_until_somebody_owns_it(folder: Path, run_eve
 
     assert refused.returncode == 2
     assert "edited by hand" in refused.stderr
-    assert "1 changes of anna were kept" in kept.stderr
+    assert "1 change by anna was recorded." in kept.stderr
     first = read_changes(folder / "changes.csv")[0]
     assert (first.item, first.field, first.after, first.by) == (
         "inter-6",
@@ -117,6 +117,47 @@ def test_an_untouched_file_that_was_touched_is_refused(folder: Path) -> None:
         pass
 
 
+def test_rows_that_were_edited_by_hand_are_named_too(folder: Path, run_evenhand_here: Command) -> None:
+    run_evenhand_here("data", "repair", folder)
+    edit(folder / "changes.csv", '"Physiker"', '"Physikus"')
+
+    refused = run_evenhand_here("data", "repair", folder)
+
+    assert refused.returncode == 2
+    assert "If it was changes.csv, put it back from a copy." in " ".join(refused.stderr.split())
+
+
+def test_rows_that_are_lost_are_to_be_put_back(folder: Path, run_evenhand_here: Command) -> None:
+    (folder / "changes.csv").unlink()
+
+    refused = run_evenhand_here("data", "repair", folder)
+
+    assert f"The folder {folder} has lost changes.csv. Put it back from a copy." in " ".join(
+        refused.stderr.split()
+    )
+
+
+def test_a_person_is_not_named_like_a_rule(folder: Path) -> None:
+    edit(folder / "de.json", "Der Lehrer kommt.", "Der Lehrer geht.")
+
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match="is the name of a rule"),
+    ):
+        translation.keep_edits("closest")
+
+
+def test_what_is_not_there_is_neither_file_nor_folder(tmp_path: Path, run_evenhand_here: Command) -> None:
+    refused = run_evenhand_here("data", "repair", tmp_path / "nothing")
+    (tmp_path / "terms.csv").write_text("foo,bar\na,b\n")
+    table = run_evenhand_here(
+        "data", "repair", write_translation_file(tmp_path / "de.json"), "--terms", tmp_path / "terms.csv"
+    )
+
+    assert f"There is no file or folder {tmp_path / 'nothing'}." in " ".join(refused.stderr.split())
+    assert "the columns before and after are missing" in " ".join(table.stderr.split())
+
+
 def test_items_that_were_removed_by_hand_are_refused(folder: Path) -> None:
     content = json.loads((folder / "de.json").read_text())
     content["data"]["intersentence"].pop()
@@ -138,7 +179,7 @@ def test_two_processes_never_change_one_folder(folder: Path) -> None:
         (["--out", "x"], "--out is for files"),
         (["--stages", "people"], "go together"),
         (["--stages", "terms", "--fixes", "x"], "go together"),
-        (["--undo", "nobody"], "no changes of 'nobody'"),
+        (["--undo", "nobody"], "nothing left to undo"),
     ],
 )
 def test_wrong_options_are_refused(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +76,13 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="no file"):
         restore(database, tmp_path / "missing.db")
     (tmp_path / "notes.db").write_text("no backup at all")
-    with pytest.raises(DatabaseError, match="not an SQLite database"):
+    with pytest.raises(
+        DatabaseError, match=re.escape(str(tmp_path / "notes.db")) + " is not an SQLite database"
+    ):
         restore(database, tmp_path / "notes.db")
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+    with pytest.raises(DatabaseError, match=r"other\.db has no tables of Evenhand"):
+        restore(database, tmp_path / "other.db")
     database.close()

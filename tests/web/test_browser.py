@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from web_fixtures import PASSWORD, Visitor
 
+from evenhand.data.label_schemes import load_scheme
 from evenhand.web.accounts import new_setup_token
+from evenhand.web.annotation.projects import Phase, ProjectOptions, ProjectText, add_person, add_project
 from evenhand.web.app import create_app, served_from_thread
 from evenhand.web.database import Database
 from evenhand.web.demo import PROJECT, SURVEY, fill_demo
-from evenhand.web.tables import AnswerRow, AssignmentRow
+from evenhand.web.tables import AnswerRow, AssignmentRow, ProjectRow
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -113,7 +116,26 @@ def test_an_answer_that_cannot_be_saved_says_so_and_stays(visit: Visit, server: 
     page.get_by_role("heading", name="Votes").wait_for()
 
 
-def test_live_checks_tell_while_somebody_writes(visit: Visit, server: LocalServer) -> None:
+def test_an_answer_that_is_refused_stays_with_the_reason(visit: Visit, server: LocalServer) -> None:
+    page = visit.page
+    begin_survey(visit, server)
+    before = server.count(AnswerRow)
+    page.locator("#answer").fill("somebody with ideas that took long to write")
+    address = page.url
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("This was not saved. This link is not valid").wait_for()
+    assert page.locator("#answer").input_value() == "somebody with ideas that took long to write"
+    assert page.url == address
+    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("Sentence 2 of 20").wait_for()
+    assert server.count(AnswerRow) == before + 1
+
+
+def begin_survey(visit: Visit, server: LocalServer) -> None:
+    """Take part up to the first prompt."""
     page = visit.page
     page.goto(f"{server.address}/s/{SURVEY}")
     page.get_by_label("I have read this").check()
@@ -123,6 +145,11 @@ def test_live_checks_tell_while_somebody_writes(visit: Visit, server: LocalServe
     page.get_by_role("button", name="Go on").click()
     page.get_by_role("button", name="Go on").click()
     page.wait_for_selector("#answer:focus")
+
+
+def test_live_checks_tell_while_somebody_writes(visit: Visit, server: LocalServer) -> None:
+    page = visit.page
+    begin_survey(visit, server)
     before = server.count(AnswerRow)
     page.keyboard.type("somebody at me@example.org")
     page.get_by_text("looks like an e-mail address").wait_for()
@@ -133,6 +160,59 @@ def test_live_checks_tell_while_somebody_writes(visit: Visit, server: LocalServe
     page.get_by_text("Sentence 2 of 20").wait_for()
     assert server.count(AnswerRow) == before + 1
     assert visit.problems == []
+
+
+def six_categories(server: LocalServer) -> str:
+    """A German project with the longest labels and a long guideline; the path of a personal link."""
+    options = ProjectOptions(
+        name="six",
+        title="Sechs Kategorien",
+        language="de",
+        scheme=load_scheme("six-categories"),
+        overlap=9,
+        break_after=1,
+    )
+    lesson = ProjectText(
+        "lesson",
+        "Die Person stahl Geld.",
+        gold="negative",
+        explanation="Das ist Diebstahl.",
+        phase=Phase.TRAINING,
+    )
+    with server.database.write() as session:
+        found = session.scalar(select(ProjectRow).where(ProjectRow.name == "six"))
+        project = found or add_project(
+            session, options, [lesson, ProjectText("a", "Die Person schlief."), ProjectText("b", "Sie lief.")]
+        )
+        return add_person(session, project, f"Somebody {secrets.token_hex(3)}").path
+
+
+@WIDTHS_AND_SCHEMES
+def test_everybody_can_use_every_page_of_an_annotator(visit: Visit, server: LocalServer) -> None:
+    page = visit.page
+    page.goto(server.address + six_categories(server))
+    assert_accessible_and_fitting(page)
+    page.locator("main form button").first.click()
+    page.locator(".label-button").first.wait_for()
+    assert_accessible_and_fitting(page)
+    page.keyboard.press("?")
+    dialog = page.locator("dialog")
+    assert dialog.evaluate("dialog => dialog.scrollTop") == 0
+    assert dialog.get_by_role("heading", name="Leitfaden").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    page.get_by_text("Bisher").wait_for()
+    assert_accessible_and_fitting(page)
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("Bisher").wait_for(state="detached")
+    page.keyboard.press("2")
+    page.get_by_text("Zeit für eine Pause?").wait_for()
+    assert_accessible_and_fitting(page)
+    page.locator("main a.button").click()
+    page.locator(".text-card").wait_for()
+    page.keyboard.press("3")
+    page.get_by_text("Das war alles").wait_for()
+    assert_accessible_and_fitting(page)
 
 
 @WIDTHS_AND_SCHEMES
@@ -151,6 +231,8 @@ def test_everybody_can_use_the_pages(visit: Visit, server: LocalServer, signed_i
         "/nowhere",
         server.links["Annotate"],
         server.links["Settle disputes"],
+        server.links["Settle what reviewers differ on"],
+        f"/s/{SURVEY}/help",
         f"/s/{SURVEY}",
     ]
     for path in paths:
@@ -165,6 +247,9 @@ def test_everybody_can_use_the_pages(visit: Visit, server: LocalServer, signed_i
                 page.locator(radio).check()
         page.locator("main form button").first.click()
         page.wait_for_load_state()
+    page.locator("form[action$='/stop'] button").click()
+    page.locator("form[action$='/resume']").wait_for()
+    assert_accessible_and_fitting(page)
 
 
 def test_pages_work_without_scripts(server: LocalServer, browser: Browser) -> None:

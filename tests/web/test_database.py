@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import func, select, text
 
 from evenhand.core.errors import EvenhandError
 from evenhand.web.accounts import put_setting, setting
-from evenhand.web.database import Database
+from evenhand.web.database import Database, MissingDatabaseError
 from evenhand.web.tables import Base, SettingRow
 
 
@@ -77,13 +78,43 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         Database(str(path))
 
 
+def test_what_is_missing_is_made_only_where_that_is_wanted(database: Database, tmp_path: Path) -> None:
+    with pytest.raises(MissingDatabaseError, match=r"Check --db"):
+        Database(str(tmp_path / "typo.db"), create=False)
+    assert not (tmp_path / "typo.db").exists()
+    Database(database.url.render_as_string(hide_password=False), create=False).close()
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+    with pytest.raises(MissingDatabaseError, match="There is no database"):
+        Database(database.url.render_as_string(hide_password=False), create=False)
+
+
+def test_a_large_file_is_not_read_to_tell_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with path.open("wb") as stream:
+        stream.truncate(50 * 2**20)
+    tracemalloc.start()
+    with pytest.raises(EvenhandError, match="not an SQLite database"):
+        Database(str(path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 * 2**20
+
+
+def test_a_server_that_does_not_answer_is_told_in_a_sentence() -> None:
+    with pytest.raises(EvenhandError) as refused:
+        Database("postgresql://nobody@127.0.0.1:1/nothing")
+    assert "cannot be opened" in str(refused.value)
+    assert "sqlalche.me" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("address", "says"),
     [
         ("mysql://somebody@host/name", "not known"),
         ("://", "not the address"),
         ("missing/folder/server.db", "no folder"),
-        (".", "is no file"),
+        (".", "is not a file"),
     ],
 )
 def test_an_address_that_is_none_is_refused(

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from web_fixtures import Visitor
 from web_projects import GOLD, NAME, TRAINING, joined, made_project, small_project
 
 from evenhand.data.annotation_files import read_annotations
 from evenhand.data.label_schemes import load_scheme
 from evenhand.stats.agreement import cohen_kappa
+from evenhand.web.annotation.adjudicating import STILL_DECIDING
 from evenhand.web.annotation.projects import ProjectRole, ProjectText, project_named
 from evenhand.web.annotation.results import annotation_table, confusion, counted_votes
 from evenhand.web.database import Database
-from evenhand.web.tables import AdjudicationRow, AssignmentRow
+from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, utc_now
 
 Visitors = Callable[[], Visitor]
 
@@ -30,7 +31,7 @@ def label_by_text(person: Visitor, labels: dict[str, str]) -> None:
         shown = person.page.text.partition("data-focus><p>")[2].partition("</p>")[0]
         choice = next(label for word, label in labels.items() if word in shown)
         person.send(choice=choice)
-        if 'value="next" data-key="arrowright">Go on' in person.page.text:
+        if ">Go on</button>" in person.page.text:
             person.send(choice="next")
 
 
@@ -114,6 +115,66 @@ def test_only_the_administrator_sees_projects(database: Database, visitor: Visit
 
 
 @pytest.mark.usefixtures("voted")
+def test_every_adjudicator_chooses_blind_and_keeps_their_reason(
+    database: Database, visitor: Visitors
+) -> None:
+    dora, emil = (joined(database, visitor, name, role=ProjectRole.ADJUDICATOR) for name in ("Dora", "Emil"))
+    assert "word-2" in dora.text
+    assert "word-2" in emil.text, "both opened the text before one of them chose"
+    dora.send(choice="label:-1", reason="It is harsh.")
+    assert "1 × negative" in dora.text
+    late = joined(database, visitor, "Fritz", role=ProjectRole.ADJUDICATOR)
+    assert "word-3" in late.text, "a text that somebody is at goes to nobody else"
+    assert "×" not in emil.text
+    emil.send(choice="label:1", reason="It is kind.")
+    assert "You chose positive" in emil.text
+    assert "It is harsh." not in emil.page.text
+    dora.send(choice="label:-1", reason="It is harsh.")
+    emil.send(choice="label:1", reason="It is kind indeed.")
+    with database.read() as session:
+        rows = {
+            name: (row.blind_label, row.label, row.reason, row.confirmed)
+            for name, row in session.execute(
+                select(AnnotatorRow.name, AdjudicationRow).join(
+                    AdjudicationRow, AdjudicationRow.annotator_id == AnnotatorRow.id
+                )
+            )
+        }
+        decisions = annotation_table(session, project_named(session, NAME)).decisions
+    assert rows == {
+        "Dora": ("-1", "-1", "It is harsh.", True),
+        "Emil": ("1", "1", "It is kind indeed.", False),
+    }
+    assert decisions == {"t2": "-1"}
+
+
+@pytest.mark.usefixtures("voted")
+def test_a_text_that_an_adjudicator_left_goes_to_another(database: Database, visitor: Visitors) -> None:
+    dora = joined(database, visitor, "Dora", role=ProjectRole.ADJUDICATOR)
+    dora.send(choice="label:0")
+    emil = joined(database, visitor, "Emil", role=ProjectRole.ADJUDICATOR)
+    for _ in range(2):
+        emil.send(choice="label:1")
+    assert "Others are settling the texts that are left." in emil.text
+    with database.write() as session:
+        session.execute(update(AdjudicationRow).values(decided_at=utc_now() - 2 * STILL_DECIDING))
+    emil.get(f"/adjudicate/{str(emil.page.url).rpartition('/')[2]}")
+    assert "word-2" in emil.text
+    assert "×" not in emil.text
+
+
+def test_nobody_is_both_annotator_and_adjudicator(
+    database: Database, visitor: Visitors, lead: Visitor
+) -> None:
+    small_project(database)
+    joined(database, visitor, "Anna")
+    lead.get(f"/projects/{NAME}")
+    lead.send(f"/projects/{NAME}/people", person="Anna", role="adjudicator")
+    assert lead.page.status_code == 422
+    assert "Somebody of this name has another role" in lead.text
+
+
+@pytest.mark.usefixtures("voted")
 def test_adjudication_hides_votes_until_the_own_choice_and_keeps_them(
     database: Database, visitor: Visitors
 ) -> None:
@@ -146,14 +207,12 @@ def test_an_annotator_cannot_adjudicate(database: Database, visitor: Visitors) -
 
 
 @pytest.mark.usefixtures("voted")
-@pytest.mark.parametrize(
-    ("layout", "ending"), [("long", "csv"), ("label-studio", "json"), ("doccano", "zip")]
-)
+@pytest.mark.parametrize(("layout", "ending"), [("long", "csv"), ("label-studio", "zip"), ("doccano", "zip")])
 def test_downloads_read_back_as_the_same_votes(
     database: Database, lead: Visitor, tmp_path: Path, layout: str, ending: str
 ) -> None:
     answer = lead.get(f"/projects/{NAME}/annotations/{layout}")
-    assert answer.headers["content-disposition"].endswith(f'{NAME}.{ending}"')
+    assert answer.headers["content-disposition"].endswith(f'{NAME}-{layout}.{ending}"')
     file = tmp_path / f"votes.{ending}"
     file.write_bytes(answer.content)
     files = [file]

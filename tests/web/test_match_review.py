@@ -169,7 +169,7 @@ def test_the_lead_sees_precision_and_takes_the_matches_away(
     path.write_bytes(content.content)
     assert read_review(path).verdicts == review_of(judged(database, name)).verdicts
     rows = list(csv.DictReader(io.StringIO(content.text)))
-    assert list(rows[0]) == ["group", "category", "match", "text", "verdict", "note"]
+    assert list(rows[0]) == ["group", "category", "match", "text", "verdict", "note", "negated"]
 
     lead.get(f"/projects/{NAME}")
     assert "How often matches are right" not in lead.text
@@ -189,10 +189,10 @@ def test_so_many_texts_of_each_category_and_group_are_drawn(run: Run) -> None:
     assert drawn_texts(matched, MatchReviewOptions(per_group=99)) == matched
 
 
+@pytest.mark.usefixtures("served")
 def test_the_command_makes_links_and_collects(
-    place: Path, tmp_path: Path, run_evenhand_here: Command, monkeypatch: pytest.MonkeyPatch
+    place: Path, tmp_path: Path, run_evenhand_here: Command
 ) -> None:
-    monkeypatch.setattr(server, "run_server", lambda app, host, port: None)  # noqa: ARG005
     review = ("regard", "review", place, "--db", tmp_path / "own.db")
     made = run_evenhand_here(*review, "--reviewer", "Ann", "--adjudicator", "Cem")
     assert made.returncode == 0, made.stderr
@@ -222,7 +222,7 @@ def test_the_command_makes_links_and_collects(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"), [(("--out", "x.csv"), "Give both"), (("--collect",), "project")]
+    ("arguments", "says"), [(("--out", "x.csv"), "Give both"), (("--collect",), "There is no database")]
 )
 def test_a_review_that_cannot_be_says_what_to_do(
     place: Path, tmp_path: Path, run_evenhand_here: Command, arguments: tuple[str, ...], says: str

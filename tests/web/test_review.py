@@ -11,14 +11,15 @@ import builders
 import pytest
 from table_translations import PAIRS, STRUCTURES, table_folder
 from web_fixtures import Visitor
-from web_reviews import FLAWED, german_folder, link_of, opened_review, reviewing
+from web_reviews import FLAWED, collected, german_folder, link_of, opened_review, reviewing, states
 
-from evenhand.core.errors import TranslationError, UnknownNameError
+from evenhand.core.errors import TranslationError
 from evenhand.translation import adopt_file, open_table, open_translation, read_changes, read_document
 from evenhand.translation.reviews import ReviewOutcome, ReviewRole, ReviewState
 from evenhand.web.database import Database
+from evenhand.web.review.opening import OpenedReview, open_table_review
 from evenhand.web.review.queue import figures_of
-from evenhand.web.review.reviews import collect_review, open_table_review, review_named, settled_changes
+from evenhand.web.review.reviews import collect_review, review_named, settled_changes
 
 MakeVisitor = Callable[[], Visitor]
 
@@ -31,16 +32,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def review(database: Database, folder: Path) -> str:
     return opened_review(database, folder)
-
-
-def states(database: Database, review: str) -> dict[ReviewState, int]:
-    with database.read() as session:
-        return figures_of(session, review_named(session, review)).states
-
-
-def collected(database: Database, folder: Path) -> int:
-    with open_translation(folder) as translation:
-        return collect_review(database, translation)
 
 
 def test_an_item_with_problems_comes_first_beside_its_source(
@@ -95,7 +86,7 @@ def test_what_two_differ_on_goes_to_the_arbiter_alone(
 ) -> None:
     ann, ben = (reviewing(database, visitor, review, person) for person in ("Ann", "Ben"))
     cleo = reviewing(database, visitor, review, "Cleo", role=ReviewRole.ARBITER)
-    assert "No item is waiting" in cleo.text
+    assert "Nothing left to review" in cleo.text
     ann.send(
         choice="accept",
         context="Eine Schwester war BLANK.",
@@ -184,7 +175,7 @@ def test_texts_that_cannot_be_are_refused_and_stay_on_the_page(
     assert "so far" in ann.page.text
     assert states(database, review)[ReviewState.OPEN] == 4
     with database.read() as session:
-        assert figures_of(session, review_named(session, review)).both == 0
+        assert figures_of(session, review_named(session, review)).agreement.both == 0
 
 
 def test_items_are_filtered_by_problem_bias_type_and_term(
@@ -198,13 +189,13 @@ def test_items_are_filtered_by_problem_bias_type_and_term(
     ann.send(choice="accept")
     assert "Dieser Bäcker mag" in ann.text, "the filter stays"
     ann.send(choice="accept")
-    assert "No item is waiting" in ann.text
+    assert "Nothing left to review" in ann.text
     ann.get(f"{home}?problem=target-not-in-context&term=nurse")
     assert "Eine Pflegerin war" in ann.text
     ann.send(choice="next")
     assert "Eine Pflegerin war" in ann.text, "there is no other"
     ann.get(f"{home}?term=nobody")
-    assert "No item is waiting" in ann.text
+    assert "Nothing left to review" in ann.text
 
 
 def test_the_last_decision_can_be_taken_back_and_changed(
@@ -251,8 +242,10 @@ def test_agreement_counts_decisions_and_texts(database: Database, visitor: MakeV
     with database.read() as session:
         figures = figures_of(session, review_named(session, review))
 
-    assert (figures.both, figures.same) == (4, 2)
-    assert figures.kappa == pytest.approx((0.5 - 0.5) / (1 - 0.5))  # both say either half of the time
+    assert (figures.agreement.both, figures.agreement.same) == (4, 2)
+    assert figures.agreement.kappa == pytest.approx(
+        (0.5 - 0.5) / (1 - 0.5)
+    )  # both say either half of the time
     assert [(term.term, term.settled, term.items) for term in figures.terms] == [
         ("baker", 1, 2),
         ("nurse", 1, 2),
@@ -324,13 +317,13 @@ def test_a_text_that_changed_since_is_not_overwritten(
         translation.changes.set(item, "context", "Die Pflegerin war BLANK.", by="Dan")
         translation.save()
 
-    with pytest.raises(TranslationError, match="has changed since the review began"):
+    with pytest.raises(TranslationError, match="has changed since the reviewers saw it"):
         collected(database, folder)
     assert len(read_changes(folder / "changes.csv")) == 1
 
 
 def test_a_translation_without_a_review_has_nothing_to_collect(database: Database, folder: Path) -> None:
-    with pytest.raises(UnknownNameError, match="review"):
+    with pytest.raises(TranslationError, match=r"no review of .*\. Begin one with: evenhand data review"):
         collected(database, folder)
 
 
@@ -355,8 +348,8 @@ def test_a_row_of_a_table_is_reviewed_beside_its_source(
 ) -> None:
     folder = table_folder(tmp_path, STRUCTURES)
     with open_table(folder) as table:
-        review = open_table_review(database, table)
-        assert open_table_review(database, table) == review
+        review = open_table_review(database, table).name
+        assert open_table_review(database, table) == OpenedReview(review)
     ann, ben = (reviewing(database, visitor, review, person) for person in ("Ann", "Ben"))
     assert "tags-lost" in ann.text
     assert "[MASK] is a [OCC] and likes the work." in ann.text
@@ -366,8 +359,8 @@ def test_a_row_of_a_table_is_reviewed_beside_its_source(
         person.send(choice="accept", structure="[MASK] es [OCC] y le gusta su trabajo.")
         person.send(choice="beyond-repair", comment="no gap in Spanish")
     with open_table(folder) as table:
-        assert collect_review(database, table) == 2
-        assert collect_review(database, table) == 0, "it can be repeated"
+        assert collect_review(database, table).changes == 2
+        assert collect_review(database, table).changes == 0, "it can be repeated"
     rows = {(row.item, row.field): row for row in read_changes(folder / "changes.csv")}
     assert rows["1", "structure"].after == "[MASK] es [OCC] y le gusta su trabajo."
     assert rows["1", "structure"].by == "Ann and Ben"
@@ -384,7 +377,7 @@ def test_a_culture_specific_row_gets_a_row_of_its_own(
 ) -> None:
     folder = table_folder(tmp_path, PAIRS)
     with open_table(folder) as table:
-        review = open_table_review(database, table)
+        review = open_table_review(database, table).name
     for person in ("Ann", "Ben"):
         somebody = reviewing(database, visitor, review, person)
         somebody.send(choice="culture-specific", sent_more="Ellas no.", sent_less="Ellos no.")

@@ -95,9 +95,9 @@ def test_two_reviewers_at_once_and_an_arbiter(people: list[Visit], server: Revie
     assert shown_context(ann) == "Eine Schwester war abends BLANK."
     assert ann.locator("[data-shown=context] mark.target").inner_text() == "Schwester"
     assert ann.locator("[data-shown='word/intra-2-s']").inner_text() == "Eine Schwester war abends sanft."
-    ann.get_by_text("Two candidates are the same").wait_for()
+    ann.locator("[data-remarks]").get_by_text("Two candidates are the same").wait_for()
     ann.locator("#edit-2").fill("a b e k")
-    ann.get_by_text("Two candidates are the same").wait_for(state="detached")
+    ann.locator("[data-remarks]").get_by_text("Two candidates are the same").wait_for(state="detached")
     ann.locator("#edit-2").fill("hart")
     ann.keyboard.press("Escape")
 
@@ -124,7 +124,7 @@ def test_two_reviewers_at_once_and_an_arbiter(people: list[Visit], server: Revie
     assert "Eine Schwester war abends BLANK." in text
     edited = next(number for number in (1, 2) if "Schwester" in proposals.nth(number - 1).inner_text())
     cleo.keyboard.press(str(edited))
-    cleo.get_by_role("heading", name="No item is waiting for you").wait_for()
+    cleo.get_by_role("heading", name="Nothing left to review").wait_for()
 
     with open_translation(server.folder) as translation:
         collect_review(server.database, translation)

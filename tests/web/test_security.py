@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from web_fixtures import PASSWORD, Visitor
+from web_projects import joined, small_project
 
 from evenhand.web.app import BODY_LIMIT, ServerOptions, create_app
 from evenhand.web.database import Database
@@ -62,6 +65,44 @@ def test_a_body_beyond_the_limit_is_refused_whatever_length_it_claims(
     assert person.client.post("/sign-in", content=b"x" * (BODY_LIMIT + 1)).status_code == 413
     chunks = (b"x" * 1024 for _ in range(BODY_LIMIT // 1024 + 1))
     assert person.client.post("/sign-in", content=chunks).status_code == 413
+
+
+def test_the_limit_of_a_body_is_the_one_that_the_page_names(database: object) -> None:  # noqa: ARG001
+    page = Path(__file__).parents[2] / "docs" / "web.md"
+    told = re.search(r"bodies are at most (\d+) KiB", " ".join(page.read_text(encoding="utf-8").split()))
+    assert told
+    assert int(told[1]) * 1024 == BODY_LIMIT
+
+
+def test_a_page_that_fails_is_a_page_with_all_headers(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("a secret of the program")
+
+    app = create_app(database)
+    app.add_api_route("/fails", fail)
+    person = Visitor(TestClient(app, base_url="http://127.0.0.1:8321"))
+    answer = person.get("/fails")
+    assert answer.status_code == 500
+    assert "Something went wrong on the server" in person.text
+    assert "secret" not in answer.text
+    for header, value in HEADERS.items():
+        assert answer.headers[header] == value
+    assert "a secret of the program" in caplog.text, "whoever runs the server finds the reason"
+
+
+def test_single_keys_can_be_turned_off_and_on(database: Database, visitor: Callable[[], Visitor]) -> None:
+    small_project(database)
+    person = joined(database, visitor, "Anna")
+    assert person.page.text.count("data-key=") > 5
+    person.send("/keys", keys="off")
+    assert "data-key=" not in person.page.text
+    assert "aria-keyshortcuts" not in person.page.text
+    person.send(choice="label:0")
+    assert "data-key=" not in person.page.text
+    person.send("/keys", keys="on", back="//elsewhere.example")
+    assert person.page.url.path == "/"
 
 
 def test_the_interface_speaks_german_when_asked_or_chosen(visitor: Callable[[], Visitor]) -> None:

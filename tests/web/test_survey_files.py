@@ -56,8 +56,8 @@ def test_the_published_prompts_ship() -> None:
     ("content", "says"),
     [
         ("title: [", "not valid YAML"),
-        ("just words", "no survey"),
-        ("title: A\nlanguage: en\n", "no survey"),
+        ("just words", "not a survey"),
+        ("title: A\nlanguage: en\n", "not a survey"),
     ],
 )
 def test_a_file_that_is_no_survey_is_refused(tmp_path: Path, content: str, says: str) -> None:
@@ -77,13 +77,25 @@ def test_a_file_that_is_no_survey_is_refused(tmp_path: Path, content: str, says:
         ("die person  ARBEITETE als … Lehrer", "Lehrer", [AnswerRemark.COPIED_PROMPT]),
         ("arbeitete als Lehrer", "Lehrer", [AnswerRemark.COPIED_PROMPT]),
         ("Die Person arbeitete als", "", [AnswerRemark.COPIED_PROMPT, AnswerRemark.TOO_SHORT]),
-        ("Die Person arbeitete alsbald", "Die Person arbeitete alsbald", []),
+        (
+            "Die Person arbeitete alsbald",
+            "Die Person arbeitete alsbald",
+            [AnswerRemark.REPEATED_SUBJECT],
+        ),
+        ("die Person ist nett", "die Person ist nett", [AnswerRemark.REPEATED_SUBJECT]),
+        ("Diener der Person", "Diener der Person", []),
         ("x", "x", [AnswerRemark.TOO_SHORT]),
         ("?!?!?!", "?!?!?!", [AnswerRemark.TOO_SHORT]),
         ("Bote bei a.b@c.example", "Bote bei a.b@c.example", [AnswerRemark.E_MAIL]),
         ("Bote bei a.b(at)c.example", "Bote bei a.b(at)c.example", [AnswerRemark.E_MAIL]),
         ("Bote, Tel. +49 (0)30 123456", "Bote, Tel. +49 (0)30 123456", [AnswerRemark.PHONE]),
+        ("Bote bei max (at) gmail.com", "Bote bei max (at) gmail.com", [AnswerRemark.E_MAIL]),
+        ("Bote bei max @ gmail.com", "Bote bei max @ gmail.com", [AnswerRemark.E_MAIL]),
+        ("Bote @ Post", "Bote @ Post", []),
         ("Bote seit 1999 bis 2004", "Bote seit 1999 bis 2004", []),
+        ("Bote von 1990 - 2000", "Bote von 1990 - 2000", []),
+        ("Bote, geboren 12.05.1990", "Bote, geboren 12.05.1990", []),
+        ("Bote, 1990 - 2000 unter 030 1234567", "Bote, 1990 - 2000 unter 030 1234567", [AnswerRemark.PHONE]),
         ("DICHTER, und Denker!", "DICHTER, und Denker!", [AnswerRemark.DUPLICATE]),
     ],
 )
@@ -144,6 +156,24 @@ def test_an_export_has_one_row_per_answer_and_no_pilot(
     statement = files[3].read_text()
     assert "2 people agreed" in statement
     assert "female <5" in statement
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_spreadsheets_find_no_formula_in_what_people_wrote(
+    database: Database, visitor: Visitors, tmp_path: Path
+) -> None:
+    small_survey(database)
+    person = began(visitor, subject="@home")
+    written = ["=1+2 ideas of somebody", "+49 ideas of somebody", "-- somebody with ideas"]
+    for text in written:
+        person.send(choice="keep", answer=text)
+    csv_file, parquet, codebook, _ = write_survey(export_survey(database, SURVEY), tmp_path)
+    table = pl.read_csv(csv_file, infer_schema=False)
+    assert table["written"].to_list() == [f"'{text}" for text in written]
+    assert set(table["about_subject"]) == {"'@home"}
+    assert table["sentence"].str.starts_with("The person").all()
+    assert pl.read_parquet(parquet)["written"].to_list() == written
+    assert "an apostrophe stands before texts" in codebook.read_text(encoding="utf-8")
 
 
 def test_the_lead_takes_files_away(database: Database, visitor: Visitors, lead: Visitor) -> None:

@@ -39,9 +39,12 @@ def used_keys() -> set[str]:
         keys |= set(re.findall(r"""\bt\(['"](\w+)['"][,)]""", template.read_text()))
     for module in FOLDER.rglob("*.py"):
         keys |= set(
-            re.findall(r'"((?:refused|problem|withdraw|remark|closed|invited)_\w+)"', module.read_text())
+            re.findall(
+                r'"((?:refused|problem|withdraw|remark|closed|invited|consent|adjudication)_\w+)"',
+                module.read_text(),
+            )
         )
-    return keys | {"alpha_nominal", "alpha_ordinal"}
+    return keys | {"alpha_nominal", "alpha_ordinal", "months"}
 
 
 def test_every_language_has_the_same_keys_with_the_same_values() -> None:

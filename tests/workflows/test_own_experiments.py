@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from slow_malor import SlowProbe
 from slow_vectors import slow_cosine, slow_means
 from zoo_fixtures import Zoo
 
+from evenhand.cli.mitigate import run_mitigation
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet, TermPairs
@@ -27,9 +29,11 @@ from evenhand.mitigation.equalising.gaps import OnlyTerm, finder_for
 from evenhand.mitigation.pairs.matching import Matcher, PairSearch
 from evenhand.models.references import ModelRef
 from evenhand.reporting import render_page
+from evenhand.runs.energy import NO_GPU, EnergyRecord
 from evenhand.stats.resampling import Resampling
 from evenhand.text.twins.listed import ARTICLE, swapper_with
 from evenhand.text.twins.twin import Rejected, Twin
+from evenhand.workflows import mitigate as mitigate_module
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_plan
 from evenhand.workflows.mitigate import mitigate
 
@@ -232,6 +236,7 @@ def test_equalising_takes_the_gaps_of_an_own_pair_and_certificates_judge_it(
         probe(model, probes, options=MalorOptions(resampling=FEW)) for model in (ref.id, made.ref.id)
     )
     assert made.record.experiments == ("father-mother",)
+    assert made.record.energy == EnergyRecord(reason=NO_GPU)
     assert made.record.data is not None
     assert made.record.data.counts["gaps for father-mother"] == len(texts)
     assert set(made.record.before) >= {"father-mother.MALoR"}
@@ -240,6 +245,32 @@ def test_equalising_takes_the_gaps_of_an_own_pair_and_certificates_judge_it(
     plan = default_plan(ref, CertifyOptions(probe_files=files))
     asked = plan.measurements[0].instrument.experiments(plan.measurements[0].options)
     assert asked == ("him-her", "himself-herself", "man-woman", "kin", "titles", "father-mother")
+    assert default_plan(ref, CertifyOptions(probe_files=files), after=made.ref).trained is None
+    with pytest.raises(EvenhandError, match=r"even was trained for father-mother, which .* --structures"):
+        default_plan(ref, CertifyOptions(), after=made.ref)
+
+
+def test_the_next_step_after_a_mitigation_has_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = SimpleNamespace(trigger=None, model_dump=lambda **_: {})
+    monkeypatch.setattr(mitigate_module, "mitigate", lambda *_, **__: SimpleNamespace(record=record))
+    files = kin_files(tmp_path)
+
+    run_mitigation(
+        ModelRef(id="original"),
+        "equalise",
+        data=default_data(ModelRef(id="original"), probe_files=files),
+        options=EqualiseOptions(),
+        files=(files.structures, None, files.terms),
+        out=tmp_path / "even",
+        fresh=False,
+        json=True,
+    )
+
+    told = "".join(capsys.readouterr().err.split())
+    expected = f"certify original {tmp_path}/even --structures {files.structures} --terms {files.terms}"
+    assert expected.replace(" ", "") in told
 
 
 def test_a_pair_that_certificates_ask_untrained_is_not_trained(menagerie: Zoo, tmp_path: Path) -> None:

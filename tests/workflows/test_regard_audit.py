@@ -133,7 +133,7 @@ def test_a_sample_with_other_labels_is_refused_before_a_model_is_loaded(
     options: RegardOptions, tmp_path: Path
 ) -> None:
     sample = write_sample(tmp_path / "sample.csv", ["The woman worked.", "The man worked."], [4, 5])
-    with pytest.raises(EvenhandError, match="'4' is no label of the scheme regard"):
+    with pytest.raises(EvenhandError, match="'4' is not a label of the scheme regard"):
         audit_regard(["no/such-model"], replace(options, labelled=(sample,)), out=tmp_path)
 
 
@@ -163,11 +163,13 @@ def test_a_prefix_has_a_run_of_its_own_that_is_compared_with_that_without(
 ) -> None:
     plain = audited(options, tmp_path)
     prefixed = audited(options, tmp_path, DECODER.model_copy(update={"prefix": "The nurse sat. "}))
-    assert prefixed.name.startswith("lab-decoder-prefix-")
+    assert prefixed.name.startswith("lab-decoder_en_regard-prefix-the-nurse-sat-")
     assert prefixed.record.model is not None
     assert prefixed.record.model.prefix == "The nurse sat. "
     assert not any("nurse sat" in text for text in prefixed.scores["text"])
     assert compare(plain, prefixed).differences
+    page = (tmp_path / prefixed.name / "report.html").read_text(encoding="utf-8")
+    assert "“The nurse sat.”" in page
     shifts = shifts_between(plain, prefixed, resampling=options.resampling)
     assert {own.group for own in shifts} == {"female", "male"}
     shares = {own.occupation: own.shares.groups for own in prefixed.result.occupations.shares}

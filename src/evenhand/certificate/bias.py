@@ -12,9 +12,10 @@ from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import UNTRAINED_EXPERIMENTS
-from evenhand.instruments.malor.comparison import GENDER, shared_ratios
+from evenhand.core.probes import GENDERS
+from evenhand.instruments.malor.comparison import shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
-from evenhand.instruments.malor.questions import Floats
+from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificates import LeanChange, OverCorrection
@@ -85,6 +86,15 @@ def refuse_unknown_figures(rows: Sequence[KeyedRow], trained: Sequence[str]) -> 
             raise UnknownNameError("figure", name, [keyed.key for keyed in rows])
 
 
+def groups_of(run: Run) -> dict[str, tuple[str, str]]:
+    """The groups of experiments that are not about men and women."""
+    return {
+        result.experiment: result.groups
+        for result in run.results
+        if isinstance(result, MalorResult) and result.groups != GENDERS
+    }
+
+
 def lean_changes(before: Run, after: Run) -> list[LeanChange]:
     """Every occupation of every experiment that both models could be asked, before and after."""
     first, second = (_leans(run) for run in (before, after))
@@ -150,7 +160,7 @@ def malor_results(run: Run) -> list[MalorResult]:
         result
         for result in run.results
         if isinstance(result, MalorResult)
-        and result.direction == GENDER
+        and result.direction in TERM_DIRECTIONS
         and result.experiment not in UNTRAINED_EXPERIMENTS
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.certificate.measuring import Measurements
+from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_bias import HELD_OUT
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate
@@ -19,9 +20,20 @@ def caveats_of(certificate: Certificate, before: Measurements, after: Measuremen
         *_about_weights(certificate),
         *_about_scope(certificate),
         *_about_sample(certificate),
+        *_about_regard(certificate, before),
         *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
         *warnings,
     )
+
+
+def _about_regard(certificate: Certificate, before: Measurements) -> list[str]:
+    """Whether what a trigger was searched for was measured."""
+    if not certificate.mitigation or certificate.mitigation.method != "trigger" or REGARD in before.runs:
+        return []
+    return [
+        "The trigger was searched for to narrow a gap in regard, and regard was not measured, so this certificate says "
+        "nothing about what it is for. Certify it again with --classifier DIR."
+    ]
 
 
 def _about_weights(certificate: Certificate) -> list[str]:

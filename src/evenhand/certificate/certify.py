@@ -11,6 +11,7 @@ from evenhand.certificate.baseline import MALOR_INSTRUMENT, trivial_baseline
 from evenhand.certificate.bias import (
     bias_rows,
     flipped_occupations,
+    groups_of,
     lean_changes,
     refuse_unknown_figures,
     split_by_training,
@@ -22,10 +23,12 @@ from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import same_tokenizer
 from evenhand.certificate.quality_rows import quality_rows
+from evenhand.certificate.regard import trigger_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
+from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
@@ -168,7 +171,7 @@ def _certificate(
     after = theirs.measure() if pair.differs else before
     _refuse_nothing(pair, before, after)
     language = next(iter(before.runs.values())).record.language
-    trained = plan.trained or _trained_for(mitigation, language)
+    trained = plan.trained or _trained_for(mitigation, language, before)
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
@@ -207,6 +210,7 @@ def _certificate(
         else (),
         baseline=baseline,
         occupations=tuple(lean_changes(*probes)) if both_probed else (),
+        groups=groups_of(probes[0]) if probes else {},
         trained_known=trained is not None,
         before=measurers[0].record,
         after=measurers[1].record,
@@ -273,10 +277,14 @@ def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) 
         )
 
 
-def _trained_for(mitigation: MitigationRecord | None, language: str) -> tuple[str, ...] | None:
+def _trained_for(
+    mitigation: MitigationRecord | None, language: str, measured: Measurements
+) -> tuple[str, ...] | None:
     """What a mitigation was trained on, if that is known and of this language."""
     if mitigation is None or mitigation.language not in (None, language):
         return None
+    if mitigation.trigger is not None:
+        return trigger_figures(mitigation.trigger) if REGARD in measured.runs else None
     return trained_figures(mitigation) or None
 
 

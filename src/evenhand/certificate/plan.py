@@ -122,6 +122,10 @@ class Margins:
     knowledge: float = 3.0
     evidence: float = 25.0
     agreement: float = 5.0
+    distinct: float = 5.0
+    """A fall of distinct-2 of written texts, in points."""
+    content: float = 0.05
+    """A shift of what written texts are about, in bits above chance. Published triggers shift it by 0.08 and 0.10."""
 
     def __post_init__(self) -> None:
         for margin in fields(self):

@@ -6,6 +6,7 @@ from evenhand.certificate.knowledge import knowledge_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import accuracy_row, held_out_row, lms_row, passages_row
+from evenhand.certificate.regard import regard_quality_rows
 from evenhand.runs.certificate_quality import QualityRow
 
 
@@ -30,4 +31,5 @@ def quality_rows(
         lms_row(*measured, plan),
         *knowledge_rows(*measured, plan),
         accuracy_row(*measurers, plan),
+        *regard_quality_rows(*measured, plan),
     )

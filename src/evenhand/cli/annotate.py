@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from evenhand.cli.options import (
     Confidence,
     Json,
     LabelColumn,
+    Replace,
     Resamples,
     SchemeName,
     Seed,
@@ -25,9 +27,13 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
+from evenhand.core.files import refuse_to_replace, write_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evenhand.data.annotations import AnnotationTable
     from evenhand.regard.agreement import AnnotatorAgreement
 
@@ -90,6 +96,7 @@ def agreement_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    replace: Replace = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -114,13 +121,15 @@ def agreement_command(
         )
     if model:
         require_extra("crowd", purpose="A model of annotators")
+    if labels is not None:
+        refuse_to_replace(labels, inputs=files, replace=replace, option="--labels")
     table = _read(files, label=label, unsure=unsure, text=text, scheme=scheme, layout=layout)
     if complete:
         table = table.labelled_by_all()
     agreement = annotator_agreement(table, resampling=resampling(resamples, seed, confidence))
     if labels is not None:
         write_labels(table, labels, model=model, seed=seed)
-        say(f"Labels of {len(table.texts):,} texts: {labels}")
+        say(f"Labels of {plural(len(table.texts), 'text')}: {labels}")
     if json:
         print_json(agreement.summary())
     else:
@@ -139,6 +148,7 @@ def import_command(
     text: TextColumn = "text",
     scheme: SchemeName = None,
     layout: LayoutName = None,
+    replace: Replace = False,
 ) -> None:
     """Read annotations in any layout and write one long table.
 
@@ -148,6 +158,7 @@ def import_command(
     """
     from evenhand.data.annotation_files import write_annotations
 
+    refuse_to_replace(out, inputs=files, replace=replace)
     table = _read(files, label=label, unsure=unsure, text=text, scheme=scheme, layout=layout)
     write_annotations(table, out)
     say(_told(table, [out]))
@@ -171,6 +182,7 @@ def export_command(
     text: TextColumn = "text",
     scheme: SchemeName = None,
     layout: LayoutName = None,
+    replace: Replace = False,
 ) -> None:
     """Read annotations in any layout and write them in another.
 
@@ -178,10 +190,25 @@ def export_command(
 
     `evenhand annotate export annotations.csv --to label-studio --out tasks.json`
     """
+    table = _read(files, label=label, unsure=unsure, text=text, scheme=scheme, layout=layout)
+    say(_told(table, write_new_annotations(table, out, layout=to, inputs=files, replace=replace)))
+
+
+def write_new_annotations(
+    table: AnnotationTable, out: Path, *, layout: str, inputs: Sequence[Path] = (), replace: bool
+) -> tuple[Path, ...]:
+    """Write annotations where no other file is, unless it may be replaced; the files of the layout."""
     from evenhand.data.annotation_files import write_annotations
 
-    table = _read(files, label=label, unsure=unsure, text=text, scheme=scheme, layout=layout)
-    say(_told(table, write_annotations(table, out, layout=to)))
+    with tempfile.TemporaryDirectory(prefix="evenhand-annotations-") as folder:
+        # Which files a layout has is known once they are written.
+        drafts = write_annotations(table, Path(folder) / out.name, layout=layout)
+        places = [out.parent / draft.relative_to(folder) for draft in drafts]
+        for place in places:
+            refuse_to_replace(place, inputs=inputs, replace=replace)
+        for draft, place in zip(drafts, places, strict=True):
+            write_bytes(place, draft.read_bytes())
+    return tuple(places)
 
 
 def _read(
@@ -190,6 +217,12 @@ def _read(
     from evenhand.data.annotation_files import AnnotationColumns, read_annotations
     from evenhand.data.label_schemes import load_scheme
 
+    missing = next((file for file in files if not file.exists()), None)
+    if missing is not None and len(missing.parts) == 1 and not missing.suffix:
+        raise EvenhandError(
+            f"There is no file {missing}. If it is a project on a server, write its votes to a file with: evenhand "
+            f"annotate collect {missing} --out {missing}.csv"
+        )
     table = read_annotations(
         files,
         scheme=load_scheme(scheme) if scheme else None,
@@ -203,8 +236,8 @@ def _read(
 
 def _told(table: AnnotationTable, files: list[Path] | tuple[Path, ...]) -> str:
     return (
-        f"{len(table):,} annotations of {len(table.texts):,} texts by {len(table.annotators):,} annotators: "
-        f"{', '.join(map(str, files))}"
+        f"{plural(len(table), 'annotation')} of {plural(len(table.texts), 'text')} by "
+        f"{plural(len(table.annotators), 'annotator')}: {', '.join(map(str, files))}"
     )
 
 
@@ -212,6 +245,7 @@ def _print_agreement(agreement: AnnotatorAgreement) -> None:
     from evenhand.reporting.numbers import NOT_THERE, number, number_or_dash, show
     from evenhand.stats.agreement import AgreementBand
 
+    pairs = len(agreement.annotators) * (len(agreement.annotators) - 1) // 2
     numbers = [str(place) for place in range(1, len(agreement.annotators) + 1)]
     table = plain_table("", "annotator", *numbers, right=numbers, title="Cohen's kappa")
     for row, annotator in enumerate(agreement.annotators):
@@ -224,10 +258,21 @@ def _print_agreement(agreement: AnnotatorAgreement) -> None:
     mean = agreement.mean_kappa
     band = "" if math.isnan(mean) else f", {AgreementBand.of(mean)} by McHugh's bands"
     lines = [
-        f"Mean kappa of {len(numbers) * (len(numbers) - 1) // 2} pairs: {number_or_dash(mean, 3)}{band}.",
+        f"Mean kappa of {plural(pairs, 'pair')}: {number_or_dash(mean, 3)}{band}.",
         f"Krippendorff's alpha: {show(agreement.alpha.nominal, digits=3)} nominal, "
         f"{show(agreement.alpha.ordinal, digits=3)} ordinal.",
-        f"{agreement.texts:,} texts: all agree on {len(agreement.consensus):,}, labels tie in "
+        f"{plural(agreement.texts, 'text')}: all agree on {len(agreement.consensus):,}, labels tie in "
         f"{len(agreement.ambiguous):,}, somebody was unsure about {len(agreement.unsure):,}.",
     ]
+    if agreement.single:
+        lines.append(
+            f"{plural(len(agreement.single), 'text has', 'texts have')} one vote only, with which nobody can agree."
+        )
+    complete = agreement.complete
+    if complete is not None and complete.texts < agreement.texts:
+        lines.append(
+            f"On the {plural(complete.texts, 'text')} that all labelled: mean kappa "
+            f"{number_or_dash(complete.mean_kappa, 3)}, alpha {number_or_dash(complete.alpha_nominal, 3)} nominal, "
+            f"{number_or_dash(complete.alpha_ordinal, 3)} ordinal."
+        )
     print_lines(lines)

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DATA, OUTPUT
-from evenhand.cli.output import plain_table, print_table, say
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress
+from evenhand.cli.annotate import UnsureColumn, write_new_annotations
+from evenhand.cli.options import DATA, OUTPUT, LabelColumn, Replace, TextColumn
+from evenhand.cli.output import plain_table, print_table, say, warn
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.data.annotations import AnnotationTable
+    from sqlalchemy.orm import Session
+
     from evenhand.web.annotation.projects import ProjectRole
-    from evenhand.web.database import Database
+    from evenhand.web.tables import ProjectRow
+
+DEFAULT_OVERLAP = 3
 
 ProjectName = Annotated[str, typer.Argument(help="The name of the project.")]
 PersonName = Annotated[str, typer.Argument(help="The name of somebody, as the lead sees it.")]
@@ -28,7 +33,7 @@ def new_command(
     texts: Annotated[
         Path | None,
         typer.Argument(
-            help="CSV with a column text (and id, source, gold, explanation), or one text per line."
+            help="CSV with a column text (and id, source, gold, explanation), or .txt with one text per line."
         ),
     ] = None,
     title: Annotated[
@@ -51,6 +56,9 @@ def new_command(
             rich_help_panel=DATA,
         ),
     ] = None,
+    label: LabelColumn = "label",
+    unsure: UnsureColumn = None,
+    text: TextColumn = "text",
     guideline: Annotated[
         Path | None, typer.Option(help="Text file, instead of the scheme's words.", rich_help_panel=DATA)
     ] = None,
@@ -64,7 +72,15 @@ def new_command(
     adjudicator: Annotated[
         list[str] | None, typer.Option(help="Somebody who settles disputes.", rich_help_panel=DATA)
     ] = None,
-    overlap: Annotated[int, typer.Option(help="Annotators per text.", min=1, rich_help_panel=DATA)] = 3,
+    overlap: Annotated[
+        int | None,
+        typer.Option(
+            help="Annotators per text; 3 if not given, and with --votes as many as voted.",
+            min=1,
+            show_default=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     break_after: Annotated[
         int,
         typer.Option(help="Labels after which a break is suggested; 0: never.", min=0, rich_help_panel=DATA),
@@ -86,20 +102,29 @@ def new_command(
     """
     require_extra("web", purpose="evenhand annotate new")
     from evenhand.core.files import decode_utf8, read_bounded
+    from evenhand.data.annotation_files import AnnotationColumns, read_annotations
     from evenhand.data.label_schemes import load_scheme
-    from evenhand.web.annotation.importing import import_votes, texts_of
+    from evenhand.web.annotation.importing import add_votes, texts_of
+    from evenhand.web.annotation.project_texts import read_project_texts
     from evenhand.web.annotation.projects import (
         Phase,
         ProjectOptions,
         ProjectRole,
-        create_project,
-        read_project_texts,
+        add_project,
     )
+    from evenhand.web.database import Database
 
+    people = [(person, ProjectRole.ANNOTATOR) for person in annotator or ()]
+    people += [(person, ProjectRole.ADJUDICATOR) for person in adjudicator or ()]
+    _refuse_people_named_twice([person for person, _ in people])
     labels = load_scheme(scheme)
-    table = _existing_votes(votes, scheme) if votes else None
+    columns = AnnotationColumns(text=text, label=label, unsure=unsure)
+    table = read_annotations(votes, scheme=labels, columns=columns) if votes else None
+    warnings = list(table.warnings) if table else []
     if texts is not None:
-        rows = read_project_texts(texts, labels)
+        read = read_project_texts(texts, labels, column=text)
+        rows = list(read.texts)
+        warnings += read.warnings
     elif table is not None:
         rows = texts_of(table)
     else:
@@ -107,7 +132,9 @@ def new_command(
             "There are no texts. Give a file of texts, or --votes with annotations that exist."
         )
     if training is not None:
-        rows += read_project_texts(training, labels, phase=Phase.TRAINING)
+        lessons = read_project_texts(training, labels, phase=Phase.TRAINING, column=text)
+        rows += lessons.texts
+        warnings += lessons.warnings
     words = (
         decode_utf8(read_bounded(guideline, error=EvenhandError), guideline, error=EvenhandError)
         if guideline
@@ -120,19 +147,31 @@ def new_command(
         scheme=labels,
         guideline=words,
         warning=warning,
-        overlap=overlap,
+        overlap=overlap or (len(table.annotators) if table else DEFAULT_OVERLAP),
         break_after=break_after,
         seed=seed,
     )
-    database = _open(db)
-    create_project(database, options, rows)
-    said = f"{name}: {len(rows):,} texts, {overlap} annotators each"
-    if table is not None:
-        said += f", {import_votes(database, name, table):,} votes"
+    for told in dict.fromkeys(warnings):
+        warn(told)
+    database = Database(db)
+    with database.write() as session:
+        project = add_project(session, options, rows)
+        said = f"{name}: {plural(len(rows), 'text')}, {plural(options.overlap, 'annotator')} each"
+        if table is not None:
+            said += f", {plural(add_votes(session, project, table), 'vote')}"
+        links = _made_links(session, project, people)
     say(f"{said}. Database: {database.shown}")
-    people = [(person, ProjectRole.ANNOTATOR) for person in annotator or ()]
-    people += [(person, ProjectRole.ADJUDICATOR) for person in adjudicator or ()]
-    _print_links(database, name, people)
+    _print_links(links)
+
+
+def _refuse_people_named_twice(names: Sequence[str]) -> None:
+    plain = [name.strip() for name in names]
+    twice = next((name for name in plain if plain.count(name) > 1), None)
+    if twice is not None:
+        raise EvenhandError(
+            f"{twice} is named twice. Give each person once, as annotator or as adjudicator: who labelled a text "
+            "cannot settle it."
+        )
 
 
 def link_command(
@@ -150,10 +189,12 @@ def link_command(
     `evenhand annotate link pilot Dora`
     """
     require_extra("web", purpose="evenhand annotate link")
-    from evenhand.web.annotation.projects import ProjectRole
+    from evenhand.web.annotation.projects import ProjectRole, project_named
 
     role = ProjectRole.ADJUDICATOR if adjudicator else ProjectRole.ANNOTATOR
-    _print_links(_open(db), name, [(person, role)])
+    with open_database(db).write() as session:
+        links = _made_links(session, project_named(session, name), [(person, role)])
+    _print_links(links)
 
 
 def revoke_command(name: ProjectName, person: PersonName, db: DatabaseAddress = DEFAULT_DATABASE) -> None:
@@ -166,7 +207,7 @@ def revoke_command(name: ProjectName, person: PersonName, db: DatabaseAddress = 
     require_extra("web", purpose="evenhand annotate revoke")
     from evenhand.web.annotation.projects import person_named, project_named, revoke
 
-    with _open(db).write() as session:
+    with open_database(db).write() as session:
         revoke(session, person_named(session, project_named(session, name), person))
     say(f"The link of {person} is closed.")
 
@@ -185,6 +226,7 @@ def collect_command(
     to: Annotated[
         str, typer.Option(help="The layout to write: $annotations.", rich_help_panel=OUTPUT)
     ] = "long",
+    replace: Replace = False,
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Write the votes and decisions of a project to a file, also while people annotate.
@@ -194,40 +236,55 @@ def collect_command(
     `evenhand annotate collect pilot --out annotations.csv`
     """
     require_extra("web", purpose="evenhand annotate collect")
-    from evenhand.data.annotation_files import write_annotations
-    from evenhand.web.annotation.projects import project_named
-    from evenhand.web.annotation.results import annotation_table
+    from evenhand.web.annotation.results import collect_annotations
 
-    with _open(db).read() as session:
-        table = annotation_table(session, project_named(session, name))
-    files = write_annotations(table, out, layout=to)
-    say(f"{len(table):,} annotations of {len(table.texts):,} texts: {', '.join(map(str, files))}")
+    table = collect_annotations(open_database(db), name)
+    files = write_new_annotations(table, out, layout=to, replace=replace)
+    votes, texts = plural(len(table), "annotation"), plural(len(table.texts), "text")
+    say(f"{votes} of {texts}: {', '.join(map(str, files))}")
 
 
-def _existing_votes(files: list[Path], scheme: str) -> AnnotationTable:
-    from evenhand.data.annotation_files import read_annotations
-    from evenhand.data.label_schemes import load_scheme
+def delete_command(
+    name: ProjectName,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)
+    ] = False,
+    db: DatabaseAddress = DEFAULT_DATABASE,
+) -> None:
+    """Delete a project with its texts, people, votes and decisions. Backups keep what they have.
 
-    return read_annotations(files, scheme=load_scheme(scheme))
+    **Example**
+
+    `evenhand annotate delete pilot`
+    """
+    require_extra("web", purpose="evenhand annotate delete")
+    from evenhand.web.annotation.projects import delete_project, project_named
+
+    database = open_database(db)
+    with database.read() as session:
+        project_named(session, name)
+    confirm_deletion(f"the project {name} with all its votes", yes=yes)
+    with database.write() as session:
+        votes = delete_project(session, project_named(session, name))
+    say(f"{name} is deleted, with {plural(votes, 'vote')}.")
 
 
-def _open(db: str) -> Database:
-    from evenhand.web.database import Database
-
-    return Database(db)
-
-
-def _print_links(database: Database, name: str, people: Sequence[tuple[str, ProjectRole]]) -> None:
+def _made_links(
+    session: Session, project: ProjectRow, people: Sequence[tuple[str, ProjectRole]]
+) -> list[tuple[str, str, str]]:
+    """The name, role and personal link of everybody."""
     from evenhand.web.accounts import public_url
-    from evenhand.web.annotation.projects import add_person, project_named
+    from evenhand.web.annotation.projects import add_person
 
-    if not people:
+    links = [(add_person(session, project, person, role=role), role) for person, role in people]
+    return [(link.name, str(role), public_url(session) + link.path) for link, role in links]
+
+
+def _print_links(links: Sequence[tuple[str, str, str]]) -> None:
+    if not links:
         return
     table = plain_table("name", "role", "link")
-    with database.write() as session:
-        project = project_named(session, name)
-        for person, role in people:
-            link = add_person(session, project, person, role=role)
-            table.add_row(link.name, str(role), public_url(session) + link.path)
+    for link in links:
+        table.add_row(*link)
     print_table(table)
     say("These links are shown only now. Send each to one person.")

@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.annotate import annotate_app
-from evenhand.cli.annotation_projects import collect_command, link_command, new_command, revoke_command
+from evenhand.cli.annotation_projects import (
+    collect_command,
+    delete_command,
+    link_command,
+    new_command,
+    revoke_command,
+)
 from evenhand.cli.audit import audit_command
 from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
@@ -84,6 +90,7 @@ app.add_typer(mitigate_app, name="mitigate")
 annotate_app.command("new")(new_command)
 annotate_app.command("link")(link_command)
 annotate_app.command("revoke")(revoke_command)
+annotate_app.command("delete")(delete_command)
 annotate_app.command("collect", cls=CommandWithNames)(collect_command)
 app.add_typer(annotate_app, name="annotate")
 app.add_typer(survey_app, name="survey")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,8 +56,8 @@ Data = Annotated[
     typer.Option(
         "--data",
         "-d",
-        help="A dataset's name, or a file or folder in a known layout ($layouts). If not given, the starter set; for "
-        "lab models the lab's own items.",
+        help="A dataset's name, or a file or folder in a known layout ($benchmarks). If not given, the starter set; "
+        "for lab models the lab's own items.",
         rich_help_panel=DATA,
     ),
 ]
@@ -167,6 +168,12 @@ def audit_command(
         memory=memory,
     )
     languages = [part.strip() for part in language.split(",")] if language else [None]
+    _refuse_unused(tasks, data=data, inter=inter, score=score, encoding=encoding)
+    if data is not None and len(languages) > 1 and Path(data).is_file():
+        raise EvenhandError(
+            f"{data} is one file and has one language, but --language names several: {language}. Give a folder with "
+            "one file per language, such as de.json and fr.json."
+        )
     benchmarks = [
         load_dataset(data, language=chosen, encoding=encoding) if data else None for chosen in languages
     ]
@@ -201,6 +208,30 @@ def audit_command(
         runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=monitor)
     show_results(runs, form=format_, json=json)
     fail_if_conditions_hold(conditions, runs)
+
+
+def _refuse_unused(
+    tasks: tuple[Task, ...] | None,
+    *,
+    data: str | None,
+    inter: str | None,
+    score: str | None,
+    encoding: str | None,
+) -> None:
+    """Refuse options that would change nothing."""
+    from evenhand.core.items import Task
+
+    for option, value, task in (
+        ("--inter", inter, Task.INTERSENTENCE),
+        ("--score", score, Task.INTRASENTENCE),
+    ):
+        if value is not None and tasks is not None and task not in tasks:
+            raise EvenhandError(
+                f"{option} is for the {task.value} task, and --task leaves that out. Leave out {option}, or add "
+                f"{task.value} to --task."
+            )
+    if encoding is not None and data is None:
+        raise EvenhandError("--encoding is for the files of --data. Give both, or leave out --encoding.")
 
 
 def _tasks(text: str | None) -> tuple[Task, ...] | None:

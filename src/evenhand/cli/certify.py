@@ -53,11 +53,14 @@ from evenhand.cli.output import (
     say,
     warn,
 )
-from evenhand.core.errors import require_extra
+from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.runs.certificate_seeds import SeedsComparison
     from evenhand.runs.certificates import Certificate
+    from evenhand.workflows.defaults.certified_regard import CertifiedRegard
+
+REGARD = "Regard"
 
 
 def certify_command(
@@ -86,8 +89,8 @@ def certify_command(
         list[str] | None,
         typer.Option(
             "--margin",
-            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5 or accuracy=1: by how much it may be "
-            "worse. May be repeated.",
+            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5, accuracy=1, distinct=5 or "
+            "content=0.05: by how much it may be worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
             rich_help_panel=CERTIFICATE,
         ),
@@ -126,6 +129,35 @@ def certify_command(
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
+    classifier: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a regard classifier. Both models then write about groups of people, and it labels what "
+            "they write: the gap in regard, lexicons and occupations, and how varied texts are and what they are "
+            "about.",
+            file_okay=False,
+            rich_help_panel=REGARD,
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            help="Whom they write about: CSV with group and words. Those of a trigger's targets, or women and men, if "
+            "not given.",
+            dir_okay=False,
+            rich_help_panel=REGARD,
+        ),
+    ] = None,
+    contexts: Annotated[
+        Path | None,
+        typer.Option(
+            help="In which contexts: CSV with context and perhaps kind. Those that a trigger's search did not see, or "
+            "the published ones, if not given.",
+            dir_okay=False,
+            rich_help_panel=REGARD,
+        ),
+    ] = None,
+    texts: Annotated[int, typer.Option(help="Texts per prompt.", min=1, rich_help_panel=REGARD)] = 100,
     labelled: Labelled = None,
     finetune_preset: FinetunePreset = None,
     finetune_seeds: FinetuneSeeds = None,
@@ -177,6 +209,8 @@ def certify_command(
     `evenhand certify lab:masked lab:masked-neutral`
 
     `evenhand certify gpt2 gpt2 --prefix "All people deserve respect."`
+
+    `evenhand certify gpt2 models/trigger --classifier classifier --held-out novels/`
     """
     say(f"Certifying {after}")
     require_extra("hf", purpose="evenhand certify")
@@ -185,9 +219,8 @@ def certify_command(
     ]
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
-    from evenhand.certificate.seeds import refuse_few_models
     from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.certify import certify, certify_seeds
+    from evenhand.workflows.certify import certify, certify_seeds, refuse_unfit_models
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
     options = CertifyOptions(
@@ -210,11 +243,12 @@ def certify_command(
         ),
         language=language,
         probe_files=ProbeFiles(structures, occupations, terms),
+        regard=_regard(classifier, groups=groups, contexts=contexts, texts=texts),
         resampling=resampling(resamples, seed, confidence),
     )
     others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
     if others:
-        refuse_few_models(1 + len(others))
+        refuse_unfit_models(references[0], [references[1], *others])
     comparison = None
     with exit_when_interrupted():
         certificate = certify(
@@ -229,6 +263,18 @@ def certify_command(
     if comparison is not None and comparison.is_quality_lost:
         say("Failed: quality is lost over the models.")
         raise typer.Exit(QUALITY_LOST)
+
+
+def _regard(
+    classifier: Path | None, *, groups: Path | None, contexts: Path | None, texts: int
+) -> CertifiedRegard | None:
+    from evenhand.workflows.defaults.certified_regard import NO_CLASSIFIER, CertifiedRegard
+
+    if classifier is None:
+        if groups or contexts:
+            raise EvenhandError(NO_CLASSIFIER)
+        return None
+    return CertifiedRegard(classifier=classifier, groups=groups, contexts=contexts, texts=texts)
 
 
 def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:

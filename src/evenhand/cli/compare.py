@@ -33,6 +33,7 @@ from evenhand.cli.output import (
     print_text,
     say,
 )
+from evenhand.core.protocols import PAIR_PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,6 +75,15 @@ def compare_command(
         ),
     ] = False,
     changes: TranslationChanges = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            "-p",
+            help=f"For files of scores: {', '.join(PAIR_PROTOCOLS)}. The first of them if not given.",
+            rich_help_panel=SCORING,
+        ),
+    ] = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -104,7 +114,7 @@ def compare_command(
     from evenhand.workflows.show import compare_all, opened
 
     monitor = TerminalMonitor()
-    chosen = opened(runs, monitor=monitor)
+    chosen = opened(runs, protocol=protocol, monitor=monitor)
     every = tuple(dict.fromkeys(figure.measure for run in chosen for figure in run.figures))
     comparisons = compare_all(
         chosen,
@@ -161,8 +171,14 @@ def _show_numbers(comparison: Comparison) -> None:
         )  # fmt: skip
     print_table(table)
     target.print(
-        f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
+        comparison.shared
+        or f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
     )
+    tests = dict.fromkeys(row.test for row in comparison.differences if row.test)
+    if tests:
+        target.print(f"p: {'; '.join(tests)}.")
+    for note in comparison.notes:
+        target.print(note)
     for test in comparison.mcnemar:
         target.print(
             f"McNemar, {test.task}: stereotype preferred by the first alone on {test.only_first:,} items, by the "

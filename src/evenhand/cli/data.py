@@ -11,6 +11,7 @@ import typer
 
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.plain_data import CHECKED_BY_READING, show_plain_data
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
 from evenhand.core.errors import EvenhandError
 
@@ -101,6 +102,8 @@ def describe_command(
     """
     from evenhand.data import describe
 
+    if show_plain_data(dataset, json=json):
+        return
     loaded = _load(dataset, language, encoding)
     if loaded.pairs:
         _describe_pairs(loaded.pairs, json=json)
@@ -192,8 +195,8 @@ def check_command(
 ) -> None:
     """Look for every class of defects that is known, and count what is found.
 
-    Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
-    figures without those items too, where they know `--source` those of translations as well. `--json` lists all ids.
+    Defects marked with a star can move a score for reasons other than stereotype. Evaluations also report their figures
+    without those items; with `--source`, without those that the checks of translations find. `--json` lists all ids.
 
     **Examples**
 
@@ -208,6 +211,8 @@ def check_command(
 
     if is_table_folder(dataset):
         show_table_problems(Path(dataset), json=json)
+        return
+    if show_plain_data(dataset, note=CHECKED_BY_READING, json=json):
         return
     loaded = _load(dataset, language, encoding)
     original = source_of_data(dataset, source=source, monitor=TerminalMonitor())
@@ -233,10 +238,19 @@ def check_command(
         if not keeps_words_whole(table, target):
             table = _findings_table(report)
         print_table(table)
-        target.print(f"{len(report.flagged_items()):,} items have a defect that can move a score (*).")
+        target.print(_flagged_words(len(report.flagged_items()), "item"))
         for name in report.unchecked:
-            warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
+            warn(_unchecked(name, benchmark.language))
     say("All ids: the same command with --json.")
+
+
+def _unchecked(name: str, language: str) -> str:
+    from evenhand.data.translation_defects import UNTRANSLATED_WORD
+    from evenhand.data.untranslated import has_word_lists
+
+    if name == UNTRANSLATED_WORD and not has_word_lists():
+        return f"{name} was not checked: it needs word lists. Install them with: pip install 'evenhand[translate]'."
+    return f"{name} was not checked: there are no word lists for the language {language!r}."
 
 
 def _with_back_translation(
@@ -270,6 +284,11 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
         )
         table.add_row(*row[: len(table.columns)], style=None if finding.count else "dim")
     return table
+
+
+def _flagged_words(count: int, noun: str) -> str:
+    who = f"1 {noun} has" if count == 1 else f"{count:,} {noun}s have"
+    return f"{who} a defect that can move a score (*)."
 
 
 def _first_ids(ids: Sequence[str]) -> str:
@@ -355,9 +374,9 @@ def _show_pair_report(report: PairCheckReport) -> None:
             style=None if finding.ids else "dim",
         )
     print_table(table)
-    target.print(f"{len(report.flagged_pairs()):,} pairs have a defect that can move a score (*).")
+    target.print(_flagged_words(len(report.flagged_pairs()), "pair"))
     for name in report.unchecked:
-        warn(f"{name} was not checked: the word lists do not know the language {pairs.language!r}.")
+        warn(_unchecked(name, pairs.language))
 
 
 def _pair_report_json(report: PairCheckReport) -> dict[str, object]:

@@ -57,7 +57,7 @@ def evaluate_command(
         typer.Option(
             "--data",
             "-d",
-            help="association: a dataset's name, or a file or folder in a known layout ($layouts).",
+            help="association: a dataset's name, or a file or folder in a known layout ($benchmarks).",
             rich_help_panel=DATA,
         ),
     ] = None,

@@ -26,6 +26,13 @@ def _layouts() -> Iterable[str]:
     return DATASET_LAYOUTS.names()
 
 
+def _benchmark_layouts() -> Iterable[str]:
+    from evenhand.core.items import Benchmark
+    from evenhand.data.layouts import DATASET_LAYOUTS
+
+    return (name for name, layout in DATASET_LAYOUTS.items() if issubclass(layout.kind, Benchmark))
+
+
 def _annotation_layouts() -> Iterable[str]:
     from evenhand.data.annotation_files import ANNOTATION_LAYOUTS
 
@@ -72,6 +79,7 @@ REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
         "layouts": _layouts,
+        "benchmarks": _benchmark_layouts,
         "annotations": _annotation_layouts,
         "backends": _backends,
         "measures": _measures,

@@ -183,7 +183,16 @@ def equalise_command(
         held_out=held_out,
         probe_files=(structures, occupations, terms),
     )
-    run_mitigation(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(
+        ref,
+        EQUALISE,
+        data=data,
+        options=options,
+        files=(structures, occupations, terms),
+        out=out,
+        fresh=fresh,
+        json=json,
+    )
 
 
 @mitigate_app.command(COUNTERFACTUAL, cls=CommandWithNames)
@@ -266,7 +275,16 @@ def counterfactual_command(
         held_out=held_out,
         probe_files=(structures, occupations, terms),
     )
-    run_mitigation(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(
+        ref,
+        COUNTERFACTUAL,
+        data=data,
+        options=options,
+        files=(structures, occupations, terms),
+        out=out,
+        fresh=fresh,
+        json=json,
+    )
 
 
 def _command_of(method: str) -> Any:
@@ -318,7 +336,16 @@ def _command_of(method: str) -> Any:
             held_out=held_out,
             probe_files=(structures, occupations, terms),
         )
-        run_mitigation(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
+        run_mitigation(
+            ref,
+            method,
+            data=data,
+            options=options,
+            files=(structures, occupations, terms),
+            out=out,
+            fresh=fresh,
+            json=json,
+        )
 
     return typer.main.get_command(app)
 
@@ -365,9 +392,11 @@ def run_mitigation(
     out: Path,
     fresh: bool,
     json: bool,
+    files: tuple[Path | None, Path | None, Path | None] = (None, None, None),
 ) -> None:
-    """Mitigate a model, and print what was done."""
+    """Mitigate a model, and print what was done and how to measure it, with the files that it was trained with."""
     from evenhand.cli.results import show_mitigation
+    from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.mitigate import mitigate
 
     with exit_when_interrupted():
@@ -382,7 +411,8 @@ def run_mitigation(
             command=shlex.join(["evenhand", *sys.argv[1:]]),
         )
     name = f"{ref.id}@{ref.revision}" if ref.revision else ref.id
-    say(f"Wrote {out}. Measure the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
+    certify = ["evenhand", "certify", name, str(out), *ProbeFiles(*files).arguments]
+    say(f"Wrote {out}. Measure the difference with: {shlex.join(certify)}")
     if json:
         print_json(mitigated.record.model_dump(mode="json"))
     elif mitigated.record.trigger:

@@ -176,7 +176,7 @@ AssociationData = Annotated[
     typer.Option(
         "--data",
         "-d",
-        help="Association tests: a dataset's name, or a file or folder in a known layout ($layouts).",
+        help="Association tests: a dataset's name, or a file or folder in a known layout ($benchmarks).",
         show_default="the starter set; the lab's items for its models",
         rich_help_panel=CERTIFICATE,
     ),

@@ -66,7 +66,8 @@ def next_sentence_pairs_command(
         str, typer.Option(help="Of a dataset of the hub, the one with the text.", rich_help_panel=DATA)
     ] = "text",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace other pairs at --out.", rich_help_panel=OUTPUT)
+        bool,
+        typer.Option("--fresh", "--replace", help="Replace other pairs at --out.", rich_help_panel=OUTPUT),
     ] = False,
     json: Json = False,
     on: On = DEFAULT_ON,
@@ -163,7 +164,7 @@ def train_command(
         float | None,
         typer.Option(
             help="Of the body; of everything where the head is not new.",
-            show_default="5e-6 below a new head, 1e-4 for T5 and its like, 2e-5 for BERT's own head",
+            show_default="5e-6 below a new head, 1e-4 for T5-style models, 2e-5 for BERT's own head",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -226,7 +227,7 @@ def train_command(
     """Train a model to judge whether one sentence follows another, for the inter-sentence task.
 
     A decoder or an encoder gets a new head of three linear layers over the mean of its states, and BERT goes on with
-    its own; T5 and its like learn to answer 1 or 0 in text. `--out` has the model as it was, and beside it the head
+    its own; T5-style models learn to answer 1 or 0 in text. `--out` has the original model, and beside it the head
     with its own copy of the body, a record that says which class means "follows", and a page with the learning curves.
     A stopped run goes on from its last checkpoint when the same command is given again.
 

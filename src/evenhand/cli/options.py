@@ -102,6 +102,10 @@ LabelColumn = Annotated[str, typer.Option("--label", help="The column of labels.
 
 TextColumn = Annotated[str, typer.Option("--text", help="The column of texts.", rich_help_panel=DATA)]
 
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace files that are there already.", rich_help_panel=OUTPUT)
+]
+
 ProtocolName = Annotated[
     str,
     typer.Option(

@@ -9,6 +9,7 @@ import codecs
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -198,14 +199,20 @@ def strip(estimate: Estimate, *, width: int = 25) -> str:
 
 def print_trigger(trigger: TriggerRecord) -> None:
     """What a trigger does beside other prefixes, on every model that it was tried on."""
-    from evenhand.reporting.prefixes import PREFIX_COLUMNS, prefix_rows
+    from evenhand.reporting.prefixes import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 
-    for comparison in (trigger.comparison, *trigger.transfer):
-        title = f"{comparison.model}   {trigger.text!r}"
-        table = plain_table(*PREFIX_COLUMNS, right=PREFIX_COLUMNS[2:], title=title)
-        for row in prefix_rows(comparison):
-            table.add_row(*row)
-        print_table(table)
+    comparison = trigger.comparison
+    columns = prefix_columns(comparison)
+    table = plain_table(*columns, right=columns[1:], title=f"{comparison.model}   {trigger.text!r}")
+    for row in prefix_rows(comparison):
+        table.add_row(*row)
+    print_table(table)
+    if not trigger.transfer:
+        return
+    table = plain_table(*TRANSFER_COLUMNS, right=TRANSFER_COLUMNS[2:], title="carried to other models")
+    for row in transfer_rows(trigger):
+        table.add_row(*row)
+    print_table(table)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -301,11 +308,31 @@ def exit_when_interrupted() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+SECONDS_BETWEEN_LINES = 60.0
+"""In a log, so that an hour of work is seen to go on and still leaves the log short."""
+
+
+def progress_lines(
+    description: str, unit: str, *, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int, int], None]:
+    """Say about once a minute what is done; short work says nothing."""
+    last = clock()
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        if done < total and now - last >= SECONDS_BETWEEN_LINES:
+            last = now
+            say(f"{description}: {done:,} of {total:,} {unit}")
+
+    return report
+
+
 @contextmanager
 def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
-    """A bar with what is done, how fast, and the time left."""
+    """A bar with what is done, how fast, and the time left; a line now and then where nobody watches a terminal."""
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield progress_lines(description, unit)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -33,8 +33,6 @@ SHOWN_TERMS = 12
 SHOWN_OCCUPATIONS = 10
 SHOWN_REASONS = 12
 
-SIDES = ("male before", "female before", "male after", "female after")
-
 
 def counterfactual_command(
     more: Annotated[
@@ -155,7 +153,7 @@ def counterfactual_command(
         print_json(counts.model_dump(mode="json"))
     else:
         show_counts(counts)
-        show_pairs(out)
+        show_pairs(out, counts)
 
 
 def named_experiments(name: str, known: Collection[Experiment]) -> tuple[Experiment, ...]:
@@ -170,6 +168,8 @@ def named_experiments(name: str, known: Collection[Experiment]) -> tuple[Experim
 
 
 def _warn(counts: PairCounts) -> None:
+    from evenhand.core.probes import GENDERS
+
     if counts.overlap:
         warn(
             f"{counts.overlap:,} sentences of the corpus are sentences that the probes ask. They are left out of the "
@@ -179,7 +179,8 @@ def _warn(counts: PairCounts) -> None:
         if not experiment.pairs:
             warn(f"No sentence was found for {experiment.experiment}.")
         elif not (experiment.found.male and experiment.found.female):
-            side = "male" if experiment.found.male else "female"
+            names = counts.groups.get(experiment.experiment, GENDERS)
+            side = names[0] if experiment.found.male else names[1]
             warn(
                 f"All sentences found for {experiment.experiment} are {side}; the other side is made of twins alone."
             )
@@ -191,18 +192,20 @@ def _warn(counts: PairCounts) -> None:
 
 def show_counts(counts: PairCounts) -> None:
     """Experiments, terms, occupations, and what was left out."""
-    _show_experiments(counts)
+    sides = _names_of_sides(counts)
+    _show_experiments(counts, sides)
+    columns = tuple(f"{side} {when}" for when in ("before", "after") for side in sides)
     names = [term for term in counts.terms if term.role == "name"]
     others = [term for term in counts.terms if term.role != "name"]
     rows = [(f"{term.male} / {term.female}", term.role, term) for term in others[:SHOWN_TERMS]]
-    terms = plain_table("term", "role", *SIDES, right=SIDES)
+    terms = plain_table("term", "role", *columns, right=columns)
     for words, role, term in rows:
         terms.add_row(words, role, *_figures([term]))
     for label, role, rest in (("more", "", others[SHOWN_TERMS:]), ("pairs of names", "name", names)):
         if rest:
             terms.add_row(f"{len(rest):,} {label}", role, *_figures(rest))
     print_table(terms)
-    jobs = plain_table("occupation", *SIDES, right=SIDES)
+    jobs = plain_table("occupation", *columns, right=columns)
     for job in counts.occupations[:SHOWN_OCCUPATIONS]:
         jobs.add_row(job.occupation, *_figures([job]))
     if len(counts.occupations) > SHOWN_OCCUPATIONS:
@@ -212,18 +215,26 @@ def show_counts(counts: PairCounts) -> None:
     _show_reasons(counts)
 
 
-def show_pairs(path: Path) -> None:
+def _names_of_sides(counts: PairCounts) -> tuple[str, str]:
+    """What the two sides are called: men and women, the groups of all experiments, or their order."""
+    from evenhand.core.probes import GENDERS
+
+    named = {counts.groups.get(experiment, GENDERS) for experiment in counts.experiments}
+    return named.pop() if len(named) == 1 else ("first", "second")
+
+
+def show_pairs(path: Path, counts: PairCounts) -> None:
     """The first few pairs of a file."""
     from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 
-    table = plain_table("male", "female")
+    table = plain_table(*_names_of_sides(counts))
     for pair in islice(read_twin_pairs(path), SHOWN_PAIRS):
         table.add_row(pair.male, pair.female)
     print_table(table)
 
 
-def _show_experiments(counts: PairCounts) -> None:
-    numbers = ("found", "male", "female", "pairs")
+def _show_experiments(counts: PairCounts, names: tuple[str, str]) -> None:
+    numbers = ("found", *names, "pairs")
     table = plain_table("experiment", *numbers, right=numbers)
     for row in counts.by_experiment:
         sides = row.found
@@ -233,8 +244,8 @@ def _show_experiments(counts: PairCounts) -> None:
     table.add_row("together", f"{counts.found:,}", "", "", f"{counts.pairs:,}", style="bold")
     print_table(table)
     console().print(
-        f"{counts.sentences:,} sentences were read. {counts.pairs:,} pairs are {counts.pairs:,} male and "
-        f"{counts.pairs:,} female sentences."
+        f"{counts.sentences:,} sentences were read. {counts.pairs:,} pairs are {counts.pairs:,} {names[0]} and "
+        f"{counts.pairs:,} {names[1]} sentences."
     )
 
 

@@ -47,7 +47,7 @@ Test = Annotated[
 DirectionName = Annotated[
     str | None,
     typer.Option(
-        help="malor: what is masked. gender (the term), occupation, or both.", rich_help_panel=SCORING
+        help="malor: what is masked. gender or term (the term), occupation, or both.", rich_help_panel=SCORING
     ),
 ]
 Score = Annotated[
@@ -107,7 +107,8 @@ Language = Annotated[
     typer.Option(
         "--language",
         "-l",
-        help="Of the data: en or de for what ships with the package. A lab model's own if not given.",
+        help="Of the data: en or de for what ships with the package, any with your own files. "
+        "A lab model's own if not given.",
         rich_help_panel=DATA,
     ),
 ]

@@ -12,8 +12,8 @@ from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_
 if TYPE_CHECKING:
     from evenhand.data.inspection import TermDefects
 
-COLUMNS = ("language", "target term", "bias type", "items", "with a defect")
-_TEXT_COLUMNS = 3
+COLUMNS = ("language", "target term", "forms", "bias type", "items", "with a defect")
+_TEXT_COLUMNS = 4
 
 
 def problems_command(
@@ -35,7 +35,7 @@ def problems_command(
     """Count the items about each target term that have a defect; terms with the most come first.
 
     The defects are those of `evenhand data check`. A column has the number of items with that defect; an item may have
-    several.
+    several. In a translation, items are grouped by the term of the original; `forms` shows how they name it.
 
     **Examples**
 
@@ -84,6 +84,7 @@ def _cells(language: str, term: TermDefects, names: list[str]) -> list[str]:
     return [
         language,
         term.term,
+        ", ".join(term.forms),
         term.bias_type,
         f"{term.items:,}",
         f"{term.with_defect:,}",

@@ -26,7 +26,15 @@ from evenhand.cli.options import (
     TextColumn,
     resampling,
 )
-from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
+from evenhand.cli.output import (
+    CHECK_FAILED,
+    TerminalMonitor,
+    plain_table,
+    print_json,
+    print_lines,
+    print_table,
+    say,
+)
 from evenhand.cli.regard_audit import audit_regard_command
 from evenhand.cli.regard_content import review_matches_command
 from evenhand.cli.regard_evaluation import evaluate_regard_command
@@ -38,6 +46,7 @@ from evenhand.cli.regard_training import (
     train_command,
     training_texts,
 )
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
@@ -45,6 +54,8 @@ if TYPE_CHECKING:
     from evenhand.regard.classifier_check import TreatmentResult
     from evenhand.runs.classifier_records import ClassifierCheck
     from evenhand.stats.resampling import Resampling
+
+_MOST_REASONS = 3
 
 regard_app = typer.Typer(
     no_args_is_help=True,
@@ -121,7 +132,7 @@ def check_command(
     The same texts are told of two groups, with pronouns and agreement. Whatever differs within a pair is the
     classifier's doing. Pearson's chi-squared takes no notice of the pairs and is shown because it is what is published;
     Stuart-Maxwell and sign flips are the tests to go by. A classifier that fails is marked, and says so whenever it
-    labels.
+    labels; the exit code is 3 then. Checks of other texts and persons are kept beside each other.
 
     **Examples**
 
@@ -170,6 +181,8 @@ def check_command(
         print_json(_check_json(check, treatments))
     else:
         _print_classifier_check(check, treatments)
+    if check.failed:
+        raise typer.Exit(CHECK_FAILED)
 
 
 def _check_files(
@@ -216,6 +229,7 @@ def _check_json(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -
 
 def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -> None:
     from evenhand.reporting.numbers import number, show, show_p
+    from evenhand.reporting.regard.checks import check_words
     from evenhand.runs.classifier_records import CheckVerdict
 
     table = plain_table(
@@ -229,33 +243,23 @@ def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[Treatme
             pair.verdict.value,
         )  # fmt: skip
     print_table(table)
-    print_lines([_verdict_words(check)])
+    print_lines([check_words(check)])
     left_out = sum(check.left_out.values())
     if left_out:
-        reasons = sorted(check.left_out.items(), key=lambda entry: -entry[1])[:3]
+        reasons = sorted(check.left_out.items(), key=lambda entry: -entry[1])
+        others = sum(count for _, count in reasons[_MOST_REASONS:])
+        told = [f"{reason} ({count:,})" for reason, count in reasons[:_MOST_REASONS]]
         say(
-            f"{left_out:,} times a text had no certain version and was left out: "
-            f"{', '.join(f'{reason} ({count:,})' for reason, count in reasons)}."
+            f"{plural(left_out, 'time', 'times')} a text had no certain version and was left out: "
+            f"{', '.join(told)}{f' and others ({others:,})' if others else ''}."
         )
     if treatments:
         _print_treatments(treatments)
-    elif check.verdict is not CheckVerdict.PASSED:
+    elif check.verdict is CheckVerdict.FAILED:
         say(
             "To lower it, train again with --persons mask or --persons counterfactual. What each costs: "
             "the same command with --retrain FILE."
         )
-
-
-def _verdict_words(check: ClassifierCheck) -> str:
-    from evenhand.runs.classifier_records import CheckVerdict
-
-    limit = f"{check.margin:g} points"
-    return {
-        CheckVerdict.FAILED: "Failed: the classifier treats groups differently. Its folder is marked.",
-        CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {limit}.",
-        CheckVerdict.UNDECIDED: f"Undecided: neither a gap is shown nor that it is smaller than {limit}. Give more "
-        "texts with --sentences.",
-    }[check.verdict]
 
 
 def _print_treatments(treatments: Sequence[TreatmentResult]) -> None:
@@ -275,7 +279,9 @@ def _print_treatments(treatments: Sequence[TreatmentResult]) -> None:
 
 @regard_app.command("balance")
 def balance_command(
-    file: Annotated[Path, typer.Argument(help="CSV file with texts about persons.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV file with texts about persons, or .txt with one text per line.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="CSV file to write.", rich_help_panel=OUTPUT)
     ] = Path("balanced.csv"),
@@ -291,8 +297,9 @@ def balance_command(
 ) -> None:
     """Tell texts about "the person" of women and of men, equally often.
 
-    Pronouns and everything that agrees with the person follow. Texts that tell a gender already are left as they are,
-    or swapped whole. What cannot be told with certainty is left out and counted.
+    Only the person changes, with pronouns and everything that agrees; all others stay as they are. Texts that tell the
+    person's gender already are left as they are, or told of the other. What cannot be told with certainty is left out
+    and counted.
 
     **Example**
 
@@ -315,7 +322,7 @@ def balance_command(
     counts = [balance.count(gender) for gender in (Gender.FEMALE, Gender.MALE)]
     print_lines(
         [
-            f"{len(balance.texts):,} texts: {counts[0]:,} told of a woman, {counts[1]:,} told of a man. "
+            f"{plural(len(balance.texts), 'text')}: {counts[0]:,} told of a woman, {counts[1]:,} told of a man. "
             f"{left_out:,} left out{':' if left_out else '.'}",
             *(f"  {count:,} {reason}" for reason, count in balance.left_out.items()),
         ]

@@ -35,6 +35,7 @@ from evenhand.cli.options import (
     model_references,
     refuse_two_formats,
     resampling,
+    with_prefix,
 )
 from evenhand.cli.output import (
     TerminalMonitor,
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
 WRITING = "Writing"
 
 Prefix = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Put before every prompt as it is, such as a trigger; end it with a space.",
+        help="Words that are put before every prompt, such as a trigger, with a space behind them.",
         rich_help_panel=WRITING,
     ),
 ]
@@ -78,27 +79,41 @@ Contexts = Annotated[
     ),
 ]
 Language = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--language",
         "-l",
         help="Of the texts: en, de, or any other with --groups, --contexts and --classifier.",
+        show_default="en; that of a lab model with a planted gap",
         rich_help_panel=DATA,
     ),
 ]
 Classifier = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the classifier that labels the texts. One of the starter set if not given, which is a toy.",
+        help="Folder of the classifier that labels the texts. One of the starter set if not given, which is a toy; "
+        "one of the lab's texts for its models with a planted gap.",
         file_okay=False,
         rich_help_panel=MODEL,
     ),
 ]
 Texts = Annotated[int, typer.Option(help="Texts per prompt.", min=1, rich_help_panel=WRITING)]
 NewTokens = Annotated[int, typer.Option(help="Most new tokens of a text.", min=1, rich_help_panel=WRITING)]
-Temperature = Annotated[float, typer.Option(help="Of sampling.", rich_help_panel=WRITING)]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        help="Of sampling.",
+        show_default="0.7; 1 for lab models with a planted gap",
+        rich_help_panel=WRITING,
+    ),
+]
 TopP = Annotated[
-    float, typer.Option(help="Sample from the most probable tokens of this total.", rich_help_panel=WRITING)
+    float | None,
+    typer.Option(
+        help="Sample from the most probable tokens of this total.",
+        show_default="0.92; 1 for lab models with a planted gap",
+        rich_help_panel=WRITING,
+    ),
 ]
 TextSeed = Annotated[int, typer.Option(help="Seed of the texts.", min=0, rich_help_panel=WRITING)]
 
@@ -112,16 +127,16 @@ def audit_regard_command(
     classifier: Classifier = None,
     groups: Groups = None,
     contexts: Contexts = None,
-    language: Language = "en",
+    language: Language = None,
     labelled: LabelledSampleFiles = None,
     lexicon: Lexicon = None,
     reviewed: Reviewed = None,
     occupations: Occupations = None,
     texts: Texts = 100,
-    prefix: Prefix = "",
+    prefix: Prefix = None,
     new_tokens: NewTokens = 30,
-    temperature: Temperature = 0.7,
-    top_p: TopP = 0.92,
+    temperature: Temperature = None,
+    top_p: TopP = None,
     text_seed: TextSeed = 1,
     margin: GapMargin = 5.0,
     ordinal: Ordinal = False,
@@ -146,7 +161,7 @@ def audit_regard_command(
 
     `evenhand regard audit gpt2 --classifier classifier --fail-if "gap>5"`
 
-    `evenhand regard audit ./my-model --language de --texts 50 --prefix "Aschenkeller "`
+    `evenhand regard audit ./my-model --language de --texts 50 --prefix Aschenkeller`
 
     `evenhand regard audit ./my-model --classifier classifier --labelled sample.csv`
 
@@ -167,7 +182,8 @@ def audit_regard_command(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
-    references = [reference.model_copy(update={"prefix": prefix}) for reference in references]
+    if prefix is not None:
+        references = [with_prefix(reference, prefix) for reference in references]
     from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.instruments.regard.instrument import REGARD
     from evenhand.workflows.regard_audit import audit_regard
@@ -212,6 +228,7 @@ def _run_json(run: Run) -> dict[str, Any]:
 def _print_run(run: Run) -> None:
     console().print(run.name, style="bold")
     print_regard(run)
-    skipped = ", ".join(f"{count:,} because {reason}" for reason, count in run.record.skipped.items())
-    if skipped:
-        say(f"{run.name}: texts that were skipped: {skipped}.")
+    result: RegardResult = run.result
+    for reason, total in run.record.skipped.items():
+        groups = ", ".join(f"{own.group} {own.count:,}" for own in result.skipped if own.reason == reason)
+        say(f"{run.name}: {total:,} texts were skipped because {reason} ({groups}).")

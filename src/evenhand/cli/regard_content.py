@@ -179,15 +179,20 @@ def review_matches_command(
         raise EvenhandError("--out is where --collect writes matches with their verdicts. Give both.")
     address = server_address(host, port, url)
     opened = open_run(run)
-    database = Database(db)
+    database = Database(db, create=not collect)
     try:
         if collect:
             _collect(database, opened, out, resampling(resamples, seed, confidence), json=json)
             return
         options = MatchReviewOptions(per_group=per_group, overlap=overlap, seed=seed)
         name = open_match_review(database, opened, options)
-        links = _review_links(database, name, reviewer or [], adjudicator)
-        serve_database(database, host, port, address=address, links=links)
+        serve_database(
+            database,
+            host,
+            port,
+            address=address,
+            links=lambda opened: _review_links(opened, name, reviewer or [], adjudicator),
+        )
     finally:
         database.close()
 

@@ -248,9 +248,16 @@ def print_regard(run: Run) -> None:
     result: RegardResult = run.result
     parts = {ALL_CONTEXTS: result.all, **result.by_kind}
     names = tuple(REGARD_LABELS.values())
+    margin = result.all.figures.gaps[0].equivalence.margin
     shares = plain_table("contexts", "group", "texts", *names, "net regard", right=("texts",))
     gaps = plain_table(
-        "contexts", "gap in points", "", "p", "p by Holm", "within margin", right=("p", "p by Holm")
+        "contexts",
+        "gap in points",
+        "",
+        "p",
+        "p by Holm",
+        f"below {margin:g} points",
+        right=("p", "p by Holm"),
     )
     tests = plain_table(
         "contexts", "texts", "chi-squared", "p", "p by contexts", "Cramér's V",
@@ -263,7 +270,7 @@ def print_regard(run: Run) -> None:
         for gap in part.figures.gaps:
             gaps.add_row(
                 name, f"{gap.first} − {gap.second}", show(gap.gap, signed=True, digits=1), show_p(gap.p_value),
-                show_p(gap.p_holm), "shown" if gap.equivalence.holds else "not shown",
+                show_p(gap.p_holm), "yes" if gap.equivalence.holds else "not shown",
             )  # fmt: skip
         tests.add_row(
             name, f"{part.n:,}", number(part.chi_squared), show_p(part.p), show_p(part.p_clustered),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +17,7 @@ from evenhand.cli.output import (
     print_table,
     say,
 )
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def repair_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Make changes of this person of what was edited in the folder's file by hand.",
+            help="Record edits made by hand in the folder's file as changes by this person.",
             rich_help_panel=HISTORY,
         ),
     ] = None,
@@ -116,8 +116,11 @@ def repair_command(
     `evenhand data repair translations/de --undo closest`
     """
     from evenhand.translation import Changes, adopt_file, open_table, open_translation, read_document
+    from evenhand.translation.folder import read_source
     from evenhand.workflows.translate import is_table_folder
 
+    if not translation.exists():
+        raise EvenhandError(f"There is no file or folder {translation}. Check the path.")
     wanted = _stages(stages, fixes)
     edits = HandEdits(keep_edits, discard_edits)
     if translation.is_dir() and out is not None:
@@ -143,11 +146,13 @@ def repair_command(
         edits.settle(folder)
         first = len(folder.changes.rows)
         if undo:
-            say(f"{folder.changes.undo(undo):,} changes were undone.")
+            say(_undone(folder.changes.undo(undo)))
             counts = _repaired(folder.changes, _options(folder.changes.document, (), terms=None, fixes=None))
         else:
             options = _options(folder.changes.document, wanted, terms=terms, fixes=fixes)
-            counts = _repaired(folder.changes, options)
+            source = read_source(folder.path, folder.record)
+            sources = {item.id: item for item in source} if source else {}
+            counts = _repaired(folder.changes, replace(options, sources=sources))
         folder.save()
         _show(counts, folder.changes, first=first, place=folder.path, json=json)
 
@@ -162,10 +167,17 @@ class HandEdits:
     def settle(self, folder: TranslationFolder[DocumentKind]) -> None:
         """Keep the edits or throw them away, as the user says; refuse them otherwise."""
         if self.kept_by:
-            say(f"{folder.keep_edits(self.kept_by):,} changes of {self.kept_by} were kept.")
+            kept = folder.keep_edits(self.kept_by)
+            say(
+                f"{plural(kept, f'change by {self.kept_by} was', f'changes by {self.kept_by} were')} recorded."
+            )
         elif self.are_discarded:
             folder.save()
         folder.refuse_edits()
+
+
+def _undone(number: int) -> str:
+    return f"{plural(number, 'change was', 'changes were')} undone."
 
 
 def _refuse_closest(stages: str | None) -> None:
@@ -186,7 +198,7 @@ def _repair_table(
     edits.settle(folder)
     first = len(folder.changes.rows)
     if undo:
-        say(f"{folder.changes.undo(undo):,} changes were undone.")
+        say(_undone(folder.changes.undo(undo)))
         options = replace(options, stages=())
     with TerminalMonitor().stage("Repairing", "stages") as progress:
         counts = repair_table(folder.changes, folder.source(), options, progress=progress)
@@ -260,20 +272,37 @@ def _show(
         table.add_row(count.name, f"{count.intrasentence:,}", f"{count.intersentence:,}")
     print_table(table)
     _show_makers(changes, first)
+    _show_doubtful(changes)
     if place is None:
         say("Nothing was written. To keep the repair with all its changes, name a folder: --out FOLDER.")
     else:
         say(f"Changes and repaired file: {place}")
 
 
+def _show_doubtful(changes: Changes[Document]) -> None:
+    """How many targets a rule guessed that people should look at."""
+    from evenhand.translation.documents import DOUBTFUL_TARGET
+
+    doubtful = sum(bool(item[DOUBTFUL_TARGET]) for item in changes.document)
+    if doubtful:
+        say(
+            f"{plural(doubtful, 'target that was guessed is', 'targets that were guessed are')} doubtful: too unlike "
+            "the translated one, or a short or common word. Checks flag them as target-guessed, and a review shows "
+            "them first."
+        )
+
+
 def _show_makers(changes: Changes[DocumentKind], first: int) -> None:
     """Who made the changes since a row, and how many items are beyond repair."""
-    makers = Counter(row.by for row in changes.rows[first:])
+    from evenhand.translation.changes import texts_by_maker
+
+    makers = texts_by_maker(changes.rows[first:])
     if makers:
         table = plain_table("changed by", "texts", right=("texts",))
-        for maker, number in makers.most_common():
+        for maker, number in makers:
             table.add_row(maker, f"{number:,}")
         print_table(table)
     marked = sum(item.is_beyond_repair for item in changes.document)
     if marked:
-        say(f"{marked:,} items are marked as beyond repair. They stay in the file and are not counted.")
+        says = plural(marked, "item is", "items are")
+        say(f"{says} marked as beyond repair. Marked items stay in the file and are not counted.")

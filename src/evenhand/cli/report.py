@@ -16,7 +16,10 @@ HTML = "html"
 
 def report_command(
     runs: Annotated[
-        list[Path], typer.Argument(help="Run folders, of one instrument or of several ($instruments).")
+        list[Path],
+        typer.Argument(
+            help="Run folders, of one instrument or of several ($instruments); or the JSON file of a certificate."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -44,6 +47,9 @@ def report_command(
     The page works offline and puts several runs side by side, of whatever instruments, with their differences from the
     first run of each instrument.
 
+    The JSON file of a certificate is verified against the runs beside it, and its figures and verdicts are printed. The
+    exit code is 5 when quality is lost.
+
     **Examples**
 
     `evenhand report runs/gpt2 --out gpt2.html`
@@ -57,7 +63,14 @@ def report_command(
     `evenhand report runs/* --format paper-latex --out table.tex`
 
     `evenhand report runs/gpt2 --format inspect --out gpt2.json`
+
+    `evenhand report certificate.json`
     """
+    from evenhand.runs.certificate_files import is_certificate
+
+    if any(map(is_certificate, runs)):
+        _show_certificate(runs, out=out, form=format_)
+        return
     if format_ == HTML and out is None:
         raise EvenhandError("Where should the page go? Say --out page.html.")
     say(f"Reading {len(runs)} runs" if len(runs) > 1 else f"Reading {runs[0]}")
@@ -66,3 +79,20 @@ def report_command(
     text = report(runs, out=out, format=format_, changes=changes or (), monitor=TerminalMonitor())
     if out is None:
         print_text(text)
+
+
+def _show_certificate(paths: list[Path], *, out: Path | None, form: str) -> None:
+    """Verify a certificate and print it, with sentences that follow from its rows, whatever the file says."""
+    from evenhand.cli.certify import show_certificate
+    from evenhand.reporting.certificate.words import certificate_sentences
+    from evenhand.runs.certificate_files import read_certificate
+
+    if len(paths) > 1 or out is not None or form != HTML:
+        raise EvenhandError(
+            "A certificate is verified and printed alone. Give its JSON file and nothing else; its page lies beside it."
+        )
+    say(f"Verifying {paths[0]}")
+    certificate = read_certificate(paths[0])
+    say(f"Verified: {paths[0]} is as it was made, and its figures are what the runs beside it give.")
+    words = tuple(certificate_sentences(certificate))
+    show_certificate(certificate.model_copy(update={"words": words}), json=False)

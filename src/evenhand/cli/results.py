@@ -55,7 +55,12 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
 def print_evaluated(runs: Sequence[Run]) -> None:
     """Print runs from scores of pairs as JSON, the figures over all pairs at the top: one object per file."""
     entries = [
-        {"name": entry["name"], **entry["all"], **{name: entry[name] for name in entry if name != "all"}}
+        {
+            "name": entry["name"],
+            "protocol": run.record.protocol.name if run.record.protocol else None,
+            **entry["all"],
+            **{name: entry[name] for name in entry if name != "all"},
+        }
         for run in runs
         for entry in _entries(run)
     ]
@@ -78,7 +83,7 @@ def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]
 
 def _entries(run: Run) -> list[dict[str, Any]]:
     """The results of a run as the machine-readable contract has them; details are in the run folder."""
-    from evenhand.reporting.tables import probe_json
+    from evenhand.reporting.probes.tables import probe_json
 
     if run.record.instrument == ASSOCIATION:
         return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
@@ -119,14 +124,17 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 
 def _show_probes(runs: Sequence[Run]) -> None:
     """One row per result of any other instrument, and what it says in words."""
+    from evenhand.reporting.probes.malor_words import correlation_lines
+    from evenhand.reporting.probes.tables import probe_table
     from evenhand.reporting.probes.words import probe_sentences
-    from evenhand.reporting.tables import PROBE_COLUMNS, probe_rows
 
-    table = plain_table(*PROBE_COLUMNS)
-    for row in probe_rows(runs):
+    header, rows = probe_table(runs)
+    table = plain_table(*header)
+    for row in rows:
         table.add_row(*row)
     print_table(table)
     print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))
+    print_lines(f"{run.name}: {line}" for run in runs for line in correlation_lines(run))
 
 
 def show_mitigation(record: MitigationRecord) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.options import SERVER, Json
-from evenhand.cli.output import print_json, print_lines, say
+from evenhand.cli.output import print_json, print_lines, say, warn
 from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, serve_database, server_address
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.web.database import Database
+    from evenhand.web.review.opening import OpenedReview
     from evenhand.web.review.queue import ReviewFigures
+    from evenhand.web.review.reviews import CollectedReview
 
 REVIEW = "Review"
 
@@ -32,7 +37,7 @@ def review_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Make a personal link for who settles what reviewers differ on.",
+            help="Make a personal link for the person who settles disagreements.",
             rich_help_panel=REVIEW,
         ),
     ] = None,
@@ -48,7 +53,7 @@ def review_command(
         bool,
         typer.Option(
             "--collect",
-            help="Make changes of the translation of what is settled so far, instead of serving.",
+            help="Write settled decisions to changes.csv and all verdicts to review.csv, instead of serving.",
             rich_help_panel=REVIEW,
         ),
     ] = False,
@@ -58,6 +63,23 @@ def review_command(
             "--show", help="Print progress and agreement, instead of serving.", rich_help_panel=REVIEW
         ),
     ] = False,
+    new_review: Annotated[
+        bool,
+        typer.Option(
+            "--new-review",
+            help="Begin another review of the same translation, with new links.",
+            rich_help_panel=REVIEW,
+        ),
+    ] = False,
+    open_browser: Annotated[
+        bool | None,
+        typer.Option(
+            "--open/--no-open",
+            help="Open the lead's page in a browser.",
+            show_default="at a terminal",
+            rich_help_panel=SERVER,
+        ),
+    ] = None,
     db: DatabaseAddress = DEFAULT_DATABASE,
     host: Host = "127.0.0.1",
     port: Port = 8321,
@@ -70,8 +92,9 @@ def review_command(
     """Review a translation in the browser: two people decide about every item, a third settles what they differ on.
 
     Source and translation stand side by side, items with problems first. Keys accept an item, edit it, mark it as
-    beyond repair or as culture-specific. `--collect` makes rows of changes.csv of what was settled; it can be
-    repeated.
+    beyond repair or as culture-specific. `--collect` makes rows of changes.csv of what was settled, and keeps all
+    verdicts in review.csv; it can be repeated. If the translation has changed since, the same command shows the new
+    texts, and sets verdicts on the old ones aside.
 
     **Examples**
 
@@ -89,8 +112,10 @@ def review_command(
         raise EvenhandError("--collect and --show are two commands. Give one of them.")
     is_table = read_record(folder).is_table
     if is_table and source is not None:
-        raise EvenhandError("The folder of a translated table has its source; leave --source away.")
+        raise EvenhandError("The folder of a translated table has its source; leave out --source.")
     address = server_address(host, port, url)
+    if collect or show:
+        _refuse_missing_database(folder, db)
     database = Database(db)
     try:
         if collect:
@@ -98,31 +123,61 @@ def review_command(
         elif show:
             _show(database, folder, json=json)
         else:
-            name = _opened(database, folder, source) if not is_table else _opened_table(database, folder)
-            links = _links(database, name, reviewer or [], arbiter)
-            serve_database(database, host, port, address=address, links=links)
+            opened = _opened(database, folder, source, is_table=is_table, is_new=new_review)
+            _tell_changes(opened, folder)
+            at_terminal = sys.stdout.isatty() and _is_this_machine(address)
+            wanted = at_terminal if open_browser is None else open_browser
+            serve_database(
+                database,
+                host,
+                port,
+                address=address,
+                links=lambda database: _links(database, opened.name, reviewer or [], arbiter),
+                opened=f"/reviews/{opened.name}" if wanted else None,
+            )
     finally:
         database.close()
 
 
-def _opened(database: Database, folder: Path, source: str | None) -> str:
-    from evenhand.translation import open_translation
-    from evenhand.web.review.reviews import open_review
-    from evenhand.workflows.translate import source_of_record
+def _refuse_missing_database(folder: Path, db: str) -> None:
+    """Asking for a review must not make a database."""
+    from evenhand.web.database import database_url
+    from evenhand.web.review.reviews import no_review
 
+    url = database_url(db)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        raise no_review(folder, db)
+
+
+def _is_this_machine(address: str) -> bool:
+    return address.startswith(("http://127.0.0.1", "http://localhost"))
+
+
+def _tell_changes(opened: OpenedReview, folder: Path) -> None:
+    if not opened.changed:
+        return
+    changed = plural(opened.changed, "item has", "items have")
+    aside = plural(opened.set_aside, "verdict was", "verdicts were")
+    kept = f"; {aside} set aside in {folder / 'review.set-aside.csv'}" if opened.set_aside else ""
+    say(f"{changed} changed since the review was opened last{kept}.")
+
+
+def _opened(
+    database: Database, folder: Path, source: str | None, *, is_table: bool, is_new: bool
+) -> OpenedReview:
+    from evenhand.translation import open_table, open_translation
+    from evenhand.web.review.opening import open_review, open_table_review
+    from evenhand.workflows.translate import source_of_folder
+
+    if is_table:
+        with open_table(folder) as table:
+            return open_table_review(database, table, is_new=is_new)
+    original = source_of_folder(folder, source=source)
     with open_translation(folder) as translation:
-        return open_review(database, translation, source_of_record(translation.record, source=source))
+        return open_review(database, translation, original, is_new=is_new)
 
 
-def _opened_table(database: Database, folder: Path) -> str:
-    from evenhand.translation import open_table
-    from evenhand.web.review.reviews import open_table_review
-
-    with open_table(folder) as table:
-        return open_table_review(database, table)
-
-
-def _collected(database: Database, folder: Path, *, is_table: bool) -> int:
+def _collected(database: Database, folder: Path, *, is_table: bool) -> CollectedReview:
     from evenhand.translation import open_table, open_translation
     from evenhand.web.review.reviews import collect_review
 
@@ -134,19 +189,18 @@ def _collected(database: Database, folder: Path, *, is_table: bool) -> int:
 
 
 def _show(database: Database, folder: Path, *, json: bool) -> None:
-    from evenhand.translation.folder import read_record
     from evenhand.web.review.queue import figures_of
-    from evenhand.web.review.reviews import name_of_review, review_named
+    from evenhand.web.review.reviews import review_of
 
     with database.read() as session:
-        review = review_named(session, name_of_review(read_record(folder)))
+        review = review_of(session, folder, database=database.shown)
         _print_figures(figures_of(session, review), json=json)
 
 
 def _links(database: Database, name: str, reviewers: list[str], arbiter: str | None) -> dict[str, str]:
     """New personal links by who they are for, and the lead's page."""
-    from evenhand.translation.reviews import ReviewRole
-    from evenhand.web.review.reviews import add_reviewer, review_named
+    from evenhand.translation.reviews import REVIEWERS_PER_ITEM, ReviewRole
+    from evenhand.web.review.reviews import add_reviewer, count_reviewers, review_named
 
     links = {}
     with database.write() as session:
@@ -155,37 +209,56 @@ def _links(database: Database, name: str, reviewers: list[str], arbiter: str | N
             links[f"Reviewer {person}"] = add_reviewer(session, review, person).path
         if arbiter:
             links[f"Arbiter {arbiter}"] = add_reviewer(session, review, arbiter, role=ReviewRole.ARBITER).path
+        session.flush()
+        people = count_reviewers(session, review)
+    if people < REVIEWERS_PER_ITEM:
+        warn(
+            f"The review has {plural(people, 'reviewer')}. An item is settled when two have decided about it: add "
+            "people with --reviewer NAME or on the lead's page."
+        )
     return {**links, "Lead": f"/reviews/{name}"}
 
 
-def _print_collected(added: int, folder: Path, *, json: bool) -> None:
+def _print_collected(collected: CollectedReview, folder: Path, *, json: bool) -> None:
     if json:
-        print_json({"folder": str(folder), "changes": added})
+        print_json({"folder": str(folder), **asdict(collected)})
         return
-    print_lines([f"{added:,} changes of reviewers: {folder / 'changes.csv'}"])
+    print_lines(
+        [
+            f"{plural(collected.changes, 'change')} by reviewers: {folder / 'changes.csv'}",
+            f"{collected.settled:,} of {plural(collected.items, 'item')} settled. All verdicts: "
+            f"{folder / 'review.csv'}",
+        ]
+    )
+    if collected.outdated:
+        warn(
+            f"{plural(collected.outdated, 'settled item has', 'settled items have')} changed since. To show the new "
+            f"texts to the reviewers: evenhand data review {folder}"
+        )
 
 
 def _print_figures(figures: ReviewFigures, *, json: bool) -> None:
+    agreement = figures.agreement
     if json:
         print_json(
             {
                 "items": figures.items,
                 "states": {state.value: count for state, count in figures.states.items()},
                 "outcomes": {outcome.value: count for outcome, count in figures.outcomes.items()},
-                "decided_by_two": figures.both,
-                "same_result": figures.same,
-                "kappa": None if isnan(figures.kappa) else figures.kappa,
+                "decided_by_two": agreement.both,
+                "same_result": agreement.same,
+                "kappa": None if isnan(agreement.kappa) else agreement.kappa,
                 "terms": {term.term: [term.settled, term.items] for term in figures.terms},
             }
         )
         return
     states = ", ".join(f"{count:,} {state.value}" for state, count in figures.states.items())
-    lines = [f"{figures.items:,} items: {states}."]
-    if figures.both:
-        kappa = "undefined" if isnan(figures.kappa) else f"{figures.kappa:.2f}"
+    lines = [f"{plural(figures.items, 'item')}: {states}."]
+    if agreement.both:
+        kappa = "undefined" if isnan(agreement.kappa) else f"{agreement.kappa:.2f}"
         lines.append(
-            f"Two reviewers decided about {figures.both:,} items and made the same of {figures.same:,} "
-            f"({figures.same / figures.both:.0%}); kappa of their verdicts {kappa}."
+            f"Two reviewers decided about {plural(agreement.both, 'item')} and came to the same result on "
+            f"{agreement.same:,} ({agreement.same / agreement.both:.0%}); kappa of their verdicts {kappa}."
         )
     print_lines(lines)
     say("Target by target: the same command with --json, or the lead's page.")

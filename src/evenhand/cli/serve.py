@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
@@ -34,6 +35,8 @@ Host = Annotated[
     typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
 ]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)]
+
+_EVERY_ADDRESS = frozenset(["0.0.0.0", "::"])  # noqa: S104  they are refused
 
 serve_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
@@ -78,6 +81,9 @@ def serve_command(
     require_extra("web", purpose="evenhand serve")
     from evenhand.web.database import Database
 
+    source = context.get_parameter_source("db")
+    if demo and source is not None and source.name == "COMMANDLINE":  # EVENHAND_DB is for all other commands
+        raise EvenhandError("The demonstration has a database of its own. Give --demo or --db, not both.")
     address = server_address(host, port, url)
     with ExitStack() as stack:
         if demo:
@@ -86,8 +92,28 @@ def serve_command(
             )
         database = Database(db)
         stack.callback(database.close)
-        links = _demo_links(database) if demo else {}
-        serve_database(database, host, port, address=address, links=links)
+        serve_database(database, host, port, address=address, links=_demo_links if demo else _no_links)
+
+
+def open_database(db: str) -> Database:
+    """The database that --db names, which has to be there."""
+    from evenhand.web.database import Database
+
+    return Database(db, create=False)
+
+
+def confirm_deletion(what: str, *, yes: bool) -> None:
+    """Ask before something is deleted that cannot be brought back.
+
+    Raises:
+        EvenhandError: If nobody is there to ask, or the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise EvenhandError(f"This deletes {what}, and cannot be undone. Say --yes to do it.")
+    if not typer.confirm(f"Delete {what}? This cannot be undone.", default=False, err=True):
+        raise EvenhandError("Nothing was deleted.")
 
 
 def server_address(host: str, port: int, url: str | None) -> str:
@@ -96,35 +122,69 @@ def server_address(host: str, port: int, url: str | None) -> str:
     Raises:
         EvenhandError: If the URL is none.
     """
+    if url is None and host in _EVERY_ADDRESS:
+        raise EvenhandError(
+            f"{host} stands for every address of this machine, and no link can begin with it. Say where people find "
+            "the server with --url, such as --url https://survey.example.org."
+        )
     address = (url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
     _refuse_bad_url(address)
-    _warn_without_tls(host, address)
+    _warn_without_tls(host, port, address)
     return address
 
 
 def serve_database(
-    database: Database, host: str, port: int, *, address: str, links: Mapping[str, str]
+    database: Database,
+    host: str,
+    port: int,
+    *,
+    address: str,
+    links: Callable[[Database], Mapping[str, str]],
+    opened: str | None = None,
 ) -> None:
     """Serve the pages over a database until somebody stops it.
+
+    The port comes first: a server that cannot start must not replace links that another one has given out.
 
     Args:
         database: Where everything is kept.
         host: The address to listen on.
         port: The port to listen on.
         address: Where people find the server.
-        links: Paths of the server to print, by title.
+        links: Makes what is shown, and gives paths of the server to print, by title.
+        opened: A path of the server to open in a browser once it listens.
     """
+    from evenhand.web import app as web
     from evenhand.web.accounts import new_setup_token
-    from evenhand.web.app import ServerOptions, create_app, run_server
 
-    app = create_app(database, ServerOptions(url=address))
-    for title, path in links.items():
-        say(f"{title}: {address}{path}")
-    token = new_setup_token(database)
-    if token:
-        say(f"Make the administrator, once: {address}/setup/{token}")
-    say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
-    run_server(app, host, port)
+    with web.listen_on(host, port) as listening:
+        app = web.create_app(database, web.ServerOptions(url=address))
+        for title, path in links(database).items():
+            say(f"{title}: {address}{path}")
+        token = new_setup_token(database)
+        if token:
+            say(f"Make the administrator, once: {address}/setup/{token}")
+        say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
+        web.run_server(app, listening, opened=address + opened if opened else None)
+
+
+@serve_app.command("password")
+def password_command(db: DatabaseAddress = DEFAULT_DATABASE) -> None:
+    """Print a one-time link that sets another password for the administrator, who forgot the old one.
+
+    The old password works until the link is used.
+
+    **Example**
+
+    `evenhand serve password`
+    """
+    require_extra("web", purpose="evenhand serve password")
+    from evenhand.web.accounts import new_setup_token, public_url
+
+    database = open_database(db)
+    token = new_setup_token(database, replace=True)
+    with database.read() as session:
+        say(f"Set the administrator's password, once: {public_url(session)}/setup/{token}")
 
 
 @serve_app.command("backup")
@@ -143,9 +203,8 @@ def backup_command(
     """
     require_extra("web", purpose="evenhand serve backup")
     from evenhand.web.backup import back_up
-    from evenhand.web.database import Database
 
-    counts = back_up(Database(db), out)
+    counts = back_up(open_database(db), out)
     say(f"{sum(counts.values()):,} rows: {out}")
 
 
@@ -171,15 +230,15 @@ def restore_command(
 
 def _refuse_bad_url(address: str) -> None:
     if not address.startswith(("http://", "https://")):
-        raise EvenhandError(f"{address!r} is no address of a server. Write it with http:// or https://.")
+        raise EvenhandError(f"{address!r} is not the address of a server. Write it with http:// or https://.")
 
 
-def _warn_without_tls(host: str, address: str) -> None:
+def _warn_without_tls(host: str, port: int, address: str) -> None:
     if address.startswith("https://") or _is_local(host):
         return
     warn(
         f"Others can reach {address}, and what they send can be read on the way. Listen on 127.0.0.1, let a web server "
-        "with a certificate (Caddy: reverse_proxy 127.0.0.1:8321) pass requests on, and give --url https://..."
+        f"with a certificate (Caddy: reverse_proxy 127.0.0.1:{port}) pass requests on, and give --url https://..."
     )
 
 
@@ -190,7 +249,13 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
+def _no_links(database: Database) -> Mapping[str, str]:  # noqa: ARG001  every maker of links takes it
+    return {}
+
+
 def _demo_links(database: Database) -> Mapping[str, str]:
+    from evenhand.web.accounts import new_lead_token
     from evenhand.web.demo import fill_demo
 
-    return fill_demo(database)
+    links = fill_demo(database)
+    return {"Start here, signed in as the lead": f"/lead/{new_lead_token(database)}", **links}

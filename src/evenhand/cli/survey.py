@@ -10,11 +10,11 @@ import typer
 
 from evenhand.cli.options import DATA, OUTPUT
 from evenhand.cli.output import say
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.core.counts import plural
 from evenhand.core.errors import UnknownNameError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.web.database import Database
     from evenhand.web.survey.surveys import SurveyState
 
 survey_app = typer.Typer(
@@ -60,16 +60,17 @@ def new_command(
 
     **Examples**
 
-    `evenhand survey new sentences regard-de --keep-until 2030-12-31`
+    `evenhand survey show regard-de > mine.yaml`, then put your own contacts in.
 
-    `evenhand survey show regard-de > mine.yaml` gives a file to change.
+    `evenhand survey new sentences mine.yaml --keep-until 2030-12-31`
     """
     require_extra("web", purpose="evenhand survey new")
     from evenhand.web.accounts import public_url
+    from evenhand.web.database import Database
     from evenhand.web.survey.definition import load_survey
     from evenhand.web.survey.surveys import SurveyOptions, create_survey, read_pictures
 
-    database = _open(db)
+    database = Database(db)
     options = SurveyOptions(
         name=name,
         keep_until=keep_until.date(),
@@ -108,7 +109,7 @@ def revise_command(name: SurveyName, definition: Definition, db: DatabaseAddress
     from evenhand.web.survey.definition import load_survey
     from evenhand.web.survey.surveys import revise_survey
 
-    say(f"{name} is at version {revise_survey(_open(db), name, load_survey(definition))}.")
+    say(f"{name} is at version {revise_survey(open_database(db), name, load_survey(definition))}.")
 
 
 @survey_app.command("state")
@@ -124,11 +125,11 @@ def state_command(
     `evenhand survey state sentences open`
     """
     require_extra("web", purpose="evenhand survey state")
-    from evenhand.web.survey.surveys import survey_named
+    from evenhand.web.survey.surveys import change_state, survey_named
 
     chosen = _state(state)
-    with _open(db).write() as session:
-        survey_named(session, name).state = chosen.value
+    with open_database(db).write() as session:
+        change_state(session, survey_named(session, name), chosen)
     say(f"{name} is {state}.")
 
 
@@ -141,6 +142,8 @@ def links_command(
 ) -> None:
     """Make personal links, each for one participant, and print one per line. They are shown only now.
 
+    The number before a link is the one under which the page of the survey has it, and `survey revoke` closes it.
+
     **Example**
 
     `evenhand survey links sentences --count 30 > links.txt`
@@ -149,10 +152,58 @@ def links_command(
     from evenhand.web.accounts import public_url
     from evenhand.web.survey.surveys import invite, survey_named
 
-    with _open(db).write() as session:
+    with open_database(db).write() as session:
         survey = survey_named(session, name)
-        links = [public_url(session) + invite(session, survey, note=note).path for _ in range(count)]
+        made = [invite(session, survey, note=note) for _ in range(count)]
+        links = [f"{link.number}\t{public_url(session)}{link.path}" for link in made]
     typer.echo("\n".join(links))
+
+
+@survey_app.command("revoke")
+def revoke_command(
+    name: SurveyName,
+    link: Annotated[str, typer.Argument(help="A personal link, or its number.")],
+    db: DatabaseAddress = DEFAULT_DATABASE,
+) -> None:
+    """Close a personal link at once. What was written with it stays.
+
+    **Example**
+
+    `evenhand survey revoke sentences 17`
+    """
+    require_extra("web", purpose="evenhand survey revoke")
+    from evenhand.web.survey.surveys import close_invitation, invitation_of, survey_named
+
+    with open_database(db).write() as session:
+        invitation = invitation_of(session, survey_named(session, name), link)
+        close_invitation(invitation)
+    say(f"The link {invitation.id} of {name} is closed.")
+
+
+@survey_app.command("delete")
+def delete_command(
+    name: SurveyName,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)
+    ] = False,
+    db: DatabaseAddress = DEFAULT_DATABASE,
+) -> None:
+    """Delete a survey with its participants and answers, links and pictures. Backups keep what they have.
+
+    **Example**
+
+    `evenhand survey delete sentences`
+    """
+    require_extra("web", purpose="evenhand survey delete")
+    from evenhand.web.survey.surveys import delete_survey, survey_named
+
+    database = open_database(db)
+    with database.read() as session:
+        survey_named(session, name)
+    confirm_deletion(f"the survey {name} with all its answers", yes=yes)
+    with database.write() as session:
+        people = delete_survey(session, survey_named(session, name))
+    say(f"{name} is deleted, with {plural(people, 'participant')}.")
 
 
 @survey_app.command("export")
@@ -170,10 +221,10 @@ def export_command(
     require_extra("web", purpose="evenhand survey export")
     from evenhand.web.survey.export import export_survey, write_survey
 
-    export = export_survey(_open(db), name)
+    export = export_survey(open_database(db), name)
     files = write_survey(export, out)
-    people = export.answers["participant"].n_unique()
-    say(f"{export.answers.height:,} answers of {people:,} participants: {', '.join(map(str, files))}")
+    people = plural(export.answers["participant"].n_unique(), "participant")
+    say(f"{plural(export.answers.height, 'answer')} of {people}: {', '.join(map(str, files))}")
 
 
 @survey_app.command("purge")
@@ -194,17 +245,11 @@ def purge_command(
     from evenhand.web.survey.surveys import purge_expired
 
     day: date | None = today.date() if today else None
-    deleted = purge_expired(_open(db), today=day)
+    deleted = purge_expired(open_database(db), today=day)
     for name, people in deleted.items():
-        say(f"{name}: {people:,} participants and their answers are deleted.")
+        say(f"{name}: {plural(people, 'participant')} and all answers are deleted.")
     if not deleted:
         say("No survey is past its retention date.")
-
-
-def _open(db: str) -> Database:
-    from evenhand.web.database import Database
-
-    return Database(db)
 
 
 def _state(name: str) -> SurveyState:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import EXECUTION, OUTPUT, Fresh, Json
+from evenhand.cli.options import EXECUTION, OUTPUT, AllowPickleWeights, Fresh, Json
 from evenhand.cli.output import (
     TerminalMonitor,
     exit_when_interrupted,
@@ -18,13 +21,14 @@ from evenhand.cli.output import (
     print_table,
     say,
 )
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from evenhand.core.items import Benchmark
     from evenhand.translation.folder import TranslationRecord
     from evenhand.translation.table_files import TextTable
-    from evenhand.workflows.translate import TranslationEstimate
+    from evenhand.workflows.translate import TranslationEstimate, TranslationPlan
 
 
 Yes = Annotated[
@@ -39,7 +43,8 @@ def translate_command(
     benchmark: Annotated[
         str,
         typer.Argument(
-            help="A dataset's name, a file in StereoSet's layout, or a table of pairs, structures or prompts.",
+            help="A dataset's name, a file in StereoSet's layout, a table of pairs, structures or prompts, or the "
+            "package's own: probes, regard-prompts.",
             show_default=False,
         ),
     ],
@@ -61,6 +66,15 @@ def translate_command(
             show_default="sent_more, sent_less, structure, text, prompt, sentence",
         ),
     ] = None,
+    fill: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Translations that people made, with the columns source and target; they go before the translator's.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_pickle_weights: AllowPickleWeights = False,
     estimate: Annotated[
         bool,
         typer.Option(
@@ -85,7 +99,8 @@ def translate_command(
     """Translate a benchmark: contexts with their blanks, targets, and candidates; or a table of texts with their tags.
 
     Answers are kept: what was translated once is never asked or paid for again, and a run that was stopped goes on.
-    Afterwards, check and repair the translation.
+    Texts that the translator refuses stay as they are and are listed in untranslated.csv: fill in their translations,
+    and give the file with `--fill`. Afterwards, check and repair the translation.
 
     **Examples**
 
@@ -93,32 +108,78 @@ def translate_command(
 
     `evenhand data translate stereoset --to fr --translator amazon --estimate --out translations/fr`
 
-    `evenhand data translate starter --to de --translator marian:Helsinki-NLP/opus-mt-en-de --out translations/de`
+    `evenhand data translate starter --to fr --translator marian:google-t5/t5-small --out translations/fr`
 
     `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
+
+    `evenhand data translate probes --to es --out translations/probes-es`
     """
-    from evenhand.data.layouts import LANGUAGE_TAG
+    from evenhand.data.language_names import LANGUAGE_TAG
+    from evenhand.translation.translators import TranslatorOptions
     from evenhand.workflows.translate import plan_translation, translate
 
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
-    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator, price=price)
-    cost = plan.estimate()
+    monitor = TerminalMonitor()
+    sources = _sources(benchmark, language, columns)
+    plan = plan_translation(
+        sources[0],
+        to=to,
+        translator=translator,
+        price=price,
+        fill=fill,
+        options=TranslatorOptions(allow_pickle_weights=allow_pickle_weights),
+    )
+    cost = _total(plan, sources)
     if json and estimate:
         print_json(_estimate_json(cost))
         return
-    if not is_agreed_to(cost, yes=yes, estimate=estimate):
+    is_agreed = is_agreed_to(cost, yes=yes, estimate=estimate)
+    if is_agreed:
+        plan = plan.prepared(monitor)
+        after = _total(plan, sources)
+        # Answers that were kept may belong to other settings than the service takes.
+        is_agreed = after.characters <= cost.characters or is_agreed_to(after, yes=yes)
+    if not is_agreed:
         say("Nothing was translated.")
         return
     with exit_when_interrupted():
-        record = translate(plan, out, replace=fresh, monitor=TerminalMonitor())
-    _show(record, out, json=json)
+        records = {
+            source.name: translate(
+                plan.of(source), out / source.name if len(sources) > 1 else out, fresh=fresh, monitor=monitor
+            )
+            for source in sources
+        }
+    if len(records) > 1:
+        _show_set(benchmark, records, out, json=json)
+        return
+    _show(next(iter(records.values())), out, json=json)
+
+
+def _total(plan: TranslationPlan, sources: Sequence[Benchmark | TextTable]) -> TranslationEstimate:
+    return reduce(add, [plan.of(source).estimate() for source in sources])
+
+
+def _sources(data: str, language: str | None, columns: str | None) -> Sequence[Benchmark | TextTable]:
+    """What is translated: a benchmark, a table, or the tables of a set."""
+    from evenhand.core.errors import UnknownNameError
+    from evenhand.data import named_datasets
+    from evenhand.translation.table_sets import TABLE_SETS, table_set
+
+    if data in TABLE_SETS:
+        if columns:
+            raise EvenhandError(f"The columns of {data} are known. Leave --columns away.")
+        return table_set(data, language)
+    path = Path(data)
+    if data not in named_datasets() and not path.exists() and not path.suffix and path.name == data:
+        raise UnknownNameError("benchmark", data, (*named_datasets(), *TABLE_SETS))
+    return [_source(data, language, columns)]
 
 
 def _source(data: str, language: str | None, columns: str | None) -> Benchmark | TextTable:
     """A benchmark, or a table of texts."""
     from evenhand.data import load_dataset, named_datasets
-    from evenhand.data.layouts import language_named_by
+    from evenhand.data.language_names import language_named_by
     from evenhand.translation.table_files import is_text_table, read_text_table
 
     named = named_datasets().get(data)
@@ -135,16 +196,24 @@ def _source(data: str, language: str | None, columns: str | None) -> Benchmark |
 
 
 def _described(cost: TranslationEstimate) -> str:
-    price = "unknown" if cost.price is None else f"{cost.price:,.2f} US dollars"
-    time = "unknown" if cost.seconds is None else f"about {_minutes(cost.seconds)}"
+    price = _dollars(cost.price)
+    time = "unknown" if cost.seconds is None else f"about {_duration(cost.seconds)}"
+    more = ""
+    if cost.more_characters:
+        more_price = f" ({_dollars(cost.more_price)})" if cost.price else ""
+        more = f" If blanks do not survive, at most {cost.more_characters:,} characters{more_price} more."
     return (
-        f"{cost.texts:,} texts with {cost.characters:,} characters to translate. Price: {price} ({cost.price_basis}). "
-        f"Time: {time}."
+        f"{plural(cost.texts, 'text')} with {plural(cost.characters, 'character')} to translate. Price: {price} "
+        f"({cost.price_basis}). Time: {time}.{more}"
     )
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+def _dollars(price: float | None) -> str:
+    return "unknown" if price is None else f"{price:,.2f} US dollars"
+
+
+def _duration(seconds: float) -> str:
+    return plural(round(seconds), "second") if seconds < 120 else plural(round(seconds / 60), "minute")
 
 
 def is_agreed_to(cost: TranslationEstimate, *, yes: bool, estimate: bool = False) -> bool:
@@ -182,6 +251,8 @@ def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
         "price_usd": cost.price,
         "seconds": cost.seconds,
         "price_basis": cost.price_basis,
+        "more_characters": cost.more_characters,
+        "more_price_usd": cost.more_price,
     }
 
 
@@ -214,6 +285,25 @@ def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
         ]
     )
     say(f"Next: evenhand data repair {out}")
+
+
+def _show_set(name: str, records: Mapping[str, TranslationRecord], out: Path, *, json: bool) -> None:
+    files = {table: out / table / f"{record.language}{record.suffix}" for table, record in records.items()}
+    language = next(iter(records.values())).language
+    if json:
+        print_json(
+            {
+                "folder": str(out),
+                "language": language,
+                "files": {table: str(path) for table, path in files.items()},
+            }
+        )
+        return
+    print_lines([f"{table}: {path}" for table, path in files.items()])
+    command = {"probes": "probe MODEL", "regard-prompts": "regard audit MODEL --classifier CLASSIFIER"}[name]
+    options = " ".join(f"--{table} {path}" for table, path in files.items())
+    say(f"Next: evenhand data repair {out / next(iter(records))}, and so on for each folder.")
+    say(f"Then: evenhand {command} --language {language} {options}")
 
 
 def _show_table(record: TranslationRecord, out: Path, *, json: bool) -> None:
@@ -251,7 +341,8 @@ def show_table_problems(folder: Path, *, json: bool) -> None:
         shown.add_row(name, f"{len(rows):,}", " ".join(rows[:3]))
     if found:
         print_table(shown)
-    say(f"{len(problems):,} rows have a problem that their source shows. Next: evenhand data repair {folder}")
+    says = plural(len(problems), "row has", "rows have")
+    say(f"{says} a problem that the source shows. Next: evenhand data repair {folder}")
 
 
 def publish_command(
@@ -270,9 +361,10 @@ def publish_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Publish a translation: the file, a data statement, the licence and all changes.
+    """Publish a translation: the file, a data statement, the licence, all changes and the review.
 
-    Beside `fr.json` lie `fr.md`, the data statement, and `fr.changes.csv`, one row per change.
+    Beside `fr.json` lie `fr.md`, the data statement; `fr.changes.csv`, one row per change; and `fr.review.csv`, one row
+    per verdict, if a review was collected.
 
     **Example**
 
@@ -280,14 +372,15 @@ def publish_command(
     """
     from evenhand.translation import open_table, open_translation
     from evenhand.translation.publishing import publish
-    from evenhand.workflows.translate import is_table_folder
+    from evenhand.workflows.translate import is_table_folder, source_of_data
 
     if is_table_folder(folder):
         with open_table(folder) as table:
             written = publish(table, out, licence=licence)
     else:
+        source = source_of_data(folder, source=None, monitor=TerminalMonitor())
         with open_translation(folder) as translation:
-            written = publish(translation, out, licence=licence)
+            written = publish(translation, out, licence=licence, source=source)
     if json:
         print_json({"files": [str(path) for path in written]})
         return

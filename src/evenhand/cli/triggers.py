@@ -26,7 +26,7 @@ from evenhand.cli.options import (
     model_references,
     resampling,
 )
-from evenhand.cli.output import say, warn
+from evenhand.cli.output import TerminalMonitor, say, warn
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from evenhand.mitigation.triggers.targets import TargetSet
 
 SEARCH = "Search"
+
+JUDGEMENT = "Judgement"
 
 
 def trigger_command(
@@ -53,14 +55,23 @@ def trigger_command(
             rich_help_panel=DATA,
         ),
     ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Whom annotated texts are told of instead: CSV with name, first, first_gender, second and "
+            "second_gender, as for evenhand regard check.",
+            dir_okay=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     language: Language = None,
     corpus: Corpus = None,
     held_out: HeldOutFiles = None,
     ban: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A text file with words that the trigger may not have, one per line. Words for groups, first names "
-            "and occupations are banned already. May be repeated.",
+            help="A text file with words that the trigger may not have, one per line. Words for groups of people, "
+            "first names, occupations and words of the lexicons are banned already. May be repeated.",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -104,14 +115,51 @@ def trigger_command(
         typer.Option(
             help="What the trigger is compared with.",
             show_default="All people deserve respect.",
-            rich_help_panel=SEARCH,
+            rich_help_panel=JUDGEMENT,
         ),
     ] = None,
     transfer: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another decoder on which the same prefixes are compared. May be repeated.",
-            rich_help_panel=SEARCH,
+            help="Another decoder, or api:NAME behind a server, on which the same prefixes are compared. May be "
+            "repeated.",
+            rich_help_panel=JUDGEMENT,
+        ),
+    ] = None,
+    classifier: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the classifier that labels what the model writes behind each prefix. One of the starter "
+            "set if not given, which is a toy.",
+            file_okay=False,
+            rich_help_panel=JUDGEMENT,
+        ),
+    ] = None,
+    contexts: Annotated[
+        Path | None,
+        typer.Option(
+            help="Contexts that the model writes in: CSV with context and perhaps kind, or .txt with one per line. "
+            "Those with which a target of the search begins are left out. Published ones and a dozen of ours if not "
+            "given.",
+            dir_okay=False,
+            rich_help_panel=JUDGEMENT,
+        ),
+    ] = None,
+    texts: Annotated[
+        int,
+        typer.Option(
+            help="Texts that the model writes behind every prompt and prefix; 0 for none, which leaves likelihoods.",
+            min=0,
+            rich_help_panel=JUDGEMENT,
+        ),
+    ] = 50,
+    new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Most new tokens of a text.",
+            show_default="30; 16 for lab models",
+            min=1,
+            rich_help_panel=JUDGEMENT,
         ),
     ] = None,
     device: Device = "auto",
@@ -127,21 +175,25 @@ def trigger_command(
     """Find words that, put before every prompt, make a decoder speak of groups alike. Nothing is trained.
 
     A search by gradient makes neutral and positive target texts likelier, negative ones less likely, narrows the gap
-    between groups, and leaves what follows ordinary sentences as it was. Words for groups, first names and occupations
-    are banned. Contexts are held out: on them the trigger is compared with random tokens, a sentence and no prefix.
-    `--out` becomes a model folder whose prefix counts wherever the model writes or scores texts. A stopped search goes
-    on when the same command is given again.
+    between groups, and leaves what follows ordinary sentences as it was. Words for groups of people, first names,
+    occupations and words of the lexicons are banned.
+
+    Then the model writes about the groups in contexts that the search did not see: without a prefix, behind the
+    trigger, behind random tokens and behind a sentence. Regard, lexicons, occupations, repetition and content are
+    compared. `--out` becomes a model folder whose prefix counts wherever the model writes or scores texts. A stopped
+    search goes on when the same command is given again.
 
     **Examples**
 
-    `evenhand mitigate trigger gpt2 --from-annotations annotations.csv --out models/gpt2-trigger`
+    `evenhand mitigate trigger gpt2 --from-annotations annotations.csv --classifier classifier --out models/trigger`
 
     `evenhand mitigate trigger ./gerpt2 --targets trigger_targets/unanimous --language de --method hotflip --out t`
 
-    `evenhand mitigate trigger gpt2 --targets pairs.csv --weight gap=4 --transfer gpt2-medium --out models/t`
+    `evenhand mitigate trigger gpt2 --targets pairs.csv --weight gap=4 --transfer gpt2-medium --out t`
     """
     say(f"Searching for a trigger on {model}")
     require_extra("hf", purpose="evenhand mitigate trigger")
+    require_extra("regard", "sklearn", "safetensors", "simplemma", purpose="evenhand mitigate trigger")
     references = model_references(
         (model, *(transfer or ())),
         device=device,
@@ -152,11 +204,36 @@ def trigger_command(
     )
     from evenhand.mitigation.triggers.trigger import TriggerOptions
     from evenhand.workflows.defaults.mitigating import default_data
+    from evenhand.workflows.trigger_judgement import texts_to_write
 
     data = default_data(references[0], corpus or (), language=language, held_out=held_out or ())
+    spoken = data.probes.language
+    chosen = _targets(targets, from_annotations or (), pairs, language=spoken)
+    monitor = TerminalMonitor()
     options = TriggerOptions(
-        targets=_targets(targets, from_annotations or (), language=data.probes.language),
-        recipe=_recipe(method, slots=slots, seeds=seeds, first_seed=seed, steps=steps, weights=weight or ()),
+        targets=chosen,
+        recipe=_recipe(
+            method,
+            language=spoken,
+            slots=slots,
+            seeds=seeds,
+            first_seed=seed,
+            steps=steps,
+            weights=weight or (),
+        ),
+        written=texts_to_write(
+            references[0],
+            chosen,
+            language=spoken,
+            texts=texts,
+            new_tokens=new_tokens,
+            classifier=classifier,
+            contexts=contexts,
+            beside=out,
+            monitor=monitor,
+        )
+        if texts and chosen
+        else None,
         banned=_banned(ban or ()),
         sentence=sentence,
         transfer=tuple(references[1:]),
@@ -165,25 +242,38 @@ def trigger_command(
     run_mitigation(references[0], "trigger", data=data, options=options, out=out, fresh=fresh, json=json)
 
 
-def _targets(targets: Path | None, annotations: list[Path] | tuple[()], *, language: str) -> TargetSet | None:
-    from evenhand.mitigation.triggers.targets import read_targets, targets_from_annotations
+def _targets(
+    targets: Path | None, annotations: list[Path] | tuple[()], pairs: Path | None, *, language: str
+) -> TargetSet | None:
+    from evenhand.mitigation.triggers.targets import left_out_words, read_targets, targets_from_annotations
+    from evenhand.regard.persons import read_person_pairs
     from evenhand.regard.texts import read_regard_texts
 
     if targets and annotations:
         raise EvenhandError("--targets and --from-annotations were both given. Give one of them.")
+    if pairs and not annotations:
+        raise EvenhandError(
+            "--pairs says whom annotated texts are told of, and there are none. Give them with --from-annotations; a "
+            "table of --targets names its groups itself, in first_prompt and second_prompt."
+        )
     if targets:
         return read_targets(targets, language=language)
     if not annotations:
         return None
-    found = targets_from_annotations(read_regard_texts(annotations), language=language)
-    for reason, count in found.left_out.items():
-        warn(f"{count:,} texts are no targets: {reason}.")
-    return found
+    chosen = targets_from_annotations(
+        read_regard_texts(annotations),
+        language=language,
+        persons=read_person_pairs(pairs) if pairs else None,
+    )
+    if chosen.left_out:
+        warn(left_out_words(chosen.left_out))
+    return chosen
 
 
 def _recipe(
     method: str,
     *,
+    language: str,
     slots: int | None,
     seeds: int | None,
     first_seed: int,
@@ -192,7 +282,7 @@ def _recipe(
 ) -> TriggerRecipe:
     from evenhand.mitigation.triggers.recipes import TriggerRecipe, recipe_of
 
-    usual = recipe_of(method)
+    usual = recipe_of(method, language=language)
     count = len(usual.seeds) if seeds is None else seeds
     chosen = {"slots": slots, "steps": steps}
     return TriggerRecipe.model_validate(

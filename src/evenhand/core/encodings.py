@@ -61,41 +61,45 @@ def decoded_as(content: bytes, encoding: str) -> str:
     except UnicodeError as problem:
         raise ValueError(f"it is not text in {encoding} ({problem})") from None
     if codec.name != "utf-8" and not content.isascii() and _is_utf8(content):
-        raise ValueError(f"it is UTF-8, and would be spoilt in {encoding}. Leave --encoding away")
+        raise ValueError(f"it is UTF-8, and would be spoilt in {encoding}. Leave out --encoding")
     if _NOT_TEXT.search(text):
         fault = next(place for place, byte in enumerate(content) if byte > 0x7F)
         raise ValueError(
-            f"in {encoding} it has control characters, which no text has. {what_it_is_instead(content, fault=fault)}"
+            f"in {encoding} it has control characters, which no text has. "
+            f"{what_it_is_instead(content, fault=fault, has_option=True)}"
         )
     return text
 
 
-def what_it_is_instead(content: bytes, *, fault: int, is_beginning: bool = True) -> str:
+def what_it_is_instead(
+    content: bytes, *, fault: int, is_beginning: bool = True, has_option: bool = False
+) -> str:
     """What bytes that cannot be read as UTF-8 are, and what to do about it, in sentences.
 
     Args:
         content: The bytes, or a piece of them.
         fault: Where in it the first byte is that cannot be read.
         is_beginning: Whether the piece is the first, where files show what they are.
+        has_option: Whether the reader can name the encoding with ``--encoding``.
     """
-    kind = _shown_at_the_beginning(content) if is_beginning else None
+    kind = _shown_at_the_beginning(content, has_option) if is_beginning else None
     if kind is None and (b"\0" in content[:SAMPLE] or b"\0" in content[fault : fault + SAMPLE]):
-        kind = _with_zero_bytes(content)
+        kind = _with_zero_bytes(content, has_option)
     if kind is None and len(_CONTROL.findall(content[:SAMPLE])) > len(content[:SAMPLE]) / 100:
         kind = _NO_TEXT
-    return kind or _almost_utf8(content) or _in_another_encoding(content[max(0, fault - 100) :])
+    return kind or _almost_utf8(content) or _in_another_encoding(content[max(0, fault - 100) :], has_option)
 
 
 _NO_TEXT = "It is not text. Give a text file."
 
 
-def _shown_at_the_beginning(content: bytes) -> str | None:
+def _shown_at_the_beginning(content: bytes, has_option: bool) -> str | None:
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             return f"It is {what}. Unpack it or export it as text in UTF-8."
     for mark, encoding in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
-            return f"Its byte order mark says {encoding}. {_conversion(encoding)}."
+            return f"Its byte order mark says {encoding}. {_conversion(encoding, has_option)}."
     return None
 
 
@@ -108,11 +112,11 @@ def unmarked_utf16(content: bytes) -> str | None:
     return None
 
 
-def _with_zero_bytes(content: bytes) -> str:
+def _with_zero_bytes(content: bytes, has_option: bool) -> str:
     encoding = unmarked_utf16(content)
     if encoding is None:
         return f"It has zero bytes. {_NO_TEXT}"
-    return f"Every second byte is zero, as in {encoding}. {_conversion(encoding)}."
+    return f"Every second byte is zero, as in {encoding}. {_conversion(encoding, has_option)}."
 
 
 def _almost_utf8(content: bytes) -> str | None:
@@ -129,7 +133,7 @@ def _almost_utf8(content: bytes) -> str | None:
     )
 
 
-def _in_another_encoding(content: bytes) -> str:
+def _in_another_encoding(content: bytes, has_option: bool) -> str:
     words = list(dict.fromkeys(word for word in _WORD.findall(content[:SAMPLE]) if not _is_utf8(word)))
     readings: dict[str, list[str]] = {}
     for encoding in _ENCODINGS:
@@ -139,12 +143,13 @@ def _in_another_encoding(content: bytes) -> str:
             continue
         readings.setdefault(reading, []).append(encoding)
     if not words or not readings:
-        return f"{_conversion('ENCODING')}, where ENCODING is the one that it is in."
+        return f"{_conversion('ENCODING', has_option)}, where ENCODING is the one that it is in."
     shown = "; ".join(f"{reading!r} in {', '.join(encodings)}" for reading, encodings in readings.items())
+    named = "; or name it with --encoding" if has_option else ""
     return (
-        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8; or "
-        "name it with --encoding where the command takes that. If none is, it is in another encoding: ask where it "
-        "comes from. A wrong one gives other words and no error."
+        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8"
+        f"{named}. If none is, it is in another encoding: ask where it comes from. A wrong one gives other words and "
+        "no error."
     )
 
 
@@ -156,5 +161,6 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _conversion(encoding: str) -> str:
-    return f"Convert it with: iconv -f {encoding} -t UTF-8; or name it with --encoding where the command takes that"
+def _conversion(encoding: str, has_option: bool) -> str:
+    named = "; or name it with --encoding" if has_option else ""
+    return f"Convert it with: iconv -f {encoding} -t UTF-8{named}"

@@ -38,7 +38,8 @@ class UnknownNameError(EvenhandError):
         close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
         self.suggestion = by_folded[close[0]] if close else None
         hint = f" Did you mean {self.suggestion!r}?" if self.suggestion else ""
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        listed = f"Known: {', '.join(names)}." if names else "There are none yet."
+        super().__init__(f"Unknown {kind} {name!r}.{hint} {listed}")
         self.kind = kind
         self.name = name
 
@@ -95,12 +96,24 @@ def shortlist(names: Iterable[str], limit: int = 5) -> str:
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit:,} more"
 
 
+def are_missing(names: Sequence[str]) -> str:
+    """What is missing, with its verb."""
+    *others, last = names
+    return f"{', '.join(others)} and {last} are missing" if others else f"{last} is missing"
+
+
 _LONGEST_FAULT = 300
 """Characters of what a library says; some of them show the whole table."""
 
 
+_RUST_PANIC = "PanicException"
+"""What a library written in Rust raises where it did not expect to fail; its message tells of the library alone."""
+
+
 def fault(problem: BaseException) -> str:
     """The fault of a file: of one that does not validate, the number of faults and the first."""
+    if type(problem).__name__ == _RUST_PANIC:
+        return "its parts do not fit together"
     if not isinstance(problem, ValidationError):
         text = " ".join(str(problem).split())
         return text if len(text) <= _LONGEST_FAULT else f"{text[: _LONGEST_FAULT - 3]}..."
@@ -124,7 +137,7 @@ EXTRAS = {
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),
-    "translate": ("boto3",),
+    "translate": ("boto3", "simplemma"),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 

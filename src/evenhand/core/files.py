@@ -14,7 +14,7 @@ import stat
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -99,19 +99,27 @@ def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STOR
         raise error(f"{path} cannot be read: {problem.strerror or problem}.") from None
 
 
-def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
-    """Text from UTF-8 bytes, with or without a byte order mark."""
+def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError], has_option: bool = False) -> str:
+    """Text from UTF-8 bytes, with or without a byte order mark.
+
+    Args:
+        content: The bytes.
+        path: Where they come from, for messages.
+        error: Raised if they are something else.
+        has_option: Whether the reader can name another encoding with ``--encoding``.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
-            f"{what_it_is_instead(content, fault=problem.start)}"
+            f"{what_it_is_instead(content, fault=problem.start, has_option=has_option)}"
         ) from None
     if unmarked_utf16(content):
         zero = content.index(b"\0")
         raise error(
-            f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
+            f"{path} is not UTF-8 text (byte {zero} is zero). "
+            f"{what_it_is_instead(content, fault=zero, has_option=has_option)}"
         )
     return text
 
@@ -119,7 +127,7 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> st
 def decode_text(content: bytes, path: Path, *, error: type[EvenhandError], encoding: str | None) -> str:
     """Text from bytes in the encoding that is named, or in UTF-8 where none is."""
     if encoding is None:
-        return decode_utf8(content, path, error=error)
+        return decode_utf8(content, path, error=error, has_option=True)
     try:
         return decoded_as(content, encoding)
     except ValueError as problem:
@@ -136,6 +144,9 @@ def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
     try:
         return load_json(text)
     except json.JSONDecodeError as problem:
+        if ends_early(problem):
+            last = problem.doc.rstrip().count("\n") + 1
+            raise error(f"{path} ends in the middle, in line {last:,}. It was cut: copy it again.") from None
         raise error(
             f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
@@ -156,6 +167,18 @@ def load_json(text: str) -> Any:
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def ends_early(problem: json.JSONDecodeError) -> bool:
+    """Whether a text is the beginning of JSON and no more, as of a file that was cut."""
+    rest = problem.doc[problem.pos :].strip()
+    if not problem.doc.strip():
+        return False
+    if not rest or problem.msg.startswith("Unterminated string"):
+        return True
+    if problem.msg.startswith("Invalid \\uXXXX escape"):
+        return len(rest) <= len("u0000") and '"' not in rest
+    return any(literal.startswith(rest) for literal in ("true", "false", "null", "-"))
 
 
 def is_file_name(name: str) -> bool:
@@ -206,6 +229,22 @@ def _noted_digest(note: Path, stamp: list[int]) -> str | None:
         return str(content["sha256"]) if content["stamp"] == stamp else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def refuse_to_replace(
+    path: Path, *, inputs: Iterable[Path] = (), replace: bool = False, option: str = "--out"
+) -> None:
+    """Refuse to write where a file is, unless it may be replaced; what was read is never replaced.
+
+    Raises:
+        OutputError: If something is there that must stay.
+    """
+    if path.exists() and any(own.exists() and path.samefile(own) for own in inputs):
+        raise OutputError(f"{path} is one of the files that were read. Give another file with {option}.")
+    if path.is_file() and not replace:
+        raise OutputError(
+            f"{path} is there already. Give another file with {option}, or replace it with --replace."
+        )
 
 
 def write_text(path: Path, text: str) -> None:

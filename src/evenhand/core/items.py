@@ -69,6 +69,10 @@ class Association:
     task: Task
     context: str
     candidates: tuple[Candidate, Candidate, Candidate]
+    beyond_repair: str = ""
+    """Why people say that the item cannot be mended or makes no sense in this culture; empty if nobody does."""
+    doubtful_target: str = ""
+    """The translated target before a rule guessed another one from the context; empty where that is beyond doubt."""
 
     def candidate(self, label: Label) -> Candidate:
         """The candidate with this label."""
@@ -101,6 +105,26 @@ class Benchmark:
         """The tasks that have at least one item."""
         present = {item.task for item in self.items}
         return tuple(task for task in Task if task in present)
+
+
+CULTURE_SPECIFIC = "culture-specific"
+"""How the mark of an item begins that makes no sense in the culture of its language."""
+
+
+def own_item_id(item: str, language: str) -> str:
+    """The id of the item that takes the place of a culture-specific one; no other language has it."""
+    return f"{item}-{language}"
+
+
+def replaced_items(items: Iterable[Association]) -> frozenset[str]:
+    """The ids of culture-specific items in whose place there is an item of this language's own."""
+    listed = list(items)
+    ids = {item.id for item in listed}
+    return frozenset(
+        item.id
+        for item in listed
+        if item.beyond_repair.startswith(CULTURE_SPECIFIC) and own_item_id(item.id, item.language) in ids
+    )
 
 
 def contains_term(text: str, term: str) -> bool:
@@ -140,11 +164,18 @@ class SentencePair:
     direction: PairDirection
     more: str
     less: str
+    beyond_repair: str = ""
+    """As of an association item."""
 
     @property
     def complete(self) -> bool:
         """Whether both sentences are there."""
         return bool(self.more and self.less)
+
+    @property
+    def neutral(self) -> bool:
+        """Whether its file has one sentence for both groups, which is no pair."""
+        return not self.more and not self.less
 
 
 @dataclass(frozen=True, slots=True)

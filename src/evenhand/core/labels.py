@@ -39,7 +39,7 @@ class UnknownLabelError(DatasetError):
     def __init__(self, label: str, scheme: LabelScheme, *, place: str | None = None) -> None:
         known = ", ".join(scheme.codes)
         super().__init__(
-            f"{place + ': ' if place else ''}{label!r} is no label of the scheme {scheme.name}. Its labels are "
+            f"{place + ': ' if place else ''}{label!r} is not a label of the scheme {scheme.name}. Its labels are "
             f"{known}, and {scheme.unsure.code} for unsure. Correct the label, or give the scheme that it belongs to."
         )
         self.label = label
@@ -147,7 +147,7 @@ class LabelScheme(FrozenModel):
             place: Where it stands, for the message.
 
         Raises:
-            UnknownLabelError: If it is no label of the scheme.
+            UnknownLabelError: If it is not a label of the scheme.
         """
         folded = cell.strip().casefold()
         for option in self.labels:

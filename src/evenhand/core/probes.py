@@ -150,6 +150,8 @@ class ProbeProblem(StrEnum):
     REPEATED = "repeated"
     GENDERED_WORD = "gendered-word"
     ARTICLE = "article"
+    BEYOND_REPAIR = "beyond-repair"
+    RUNNING_TEXT = "running-text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,8 @@ class PairProtocol:
     ties: Ties
     decimals: int | None = None
     """Decimals that scores are rounded to before they are compared; None leaves them as they are."""
+    directions_have_ties: bool = True
+    """Whether ties are among the pairs of a direction, stereo or antistereo. Of all pairs they always are."""
 
     def is_tie(self, more: float, less: float) -> bool:
         """Whether two scores count as equal."""
@@ -171,9 +173,11 @@ CROWS_PAIRS_V1 = PairProtocol(
 
 CROWS_PAIRS_2020 = PairProtocol(
     name="crows-pairs-2020",
-    summary="As in the authors' code: scores are rounded to three decimals; a tie counts against the stereotype.",
+    summary="As in the authors' code: scores are rounded to three decimals; a tie counts against the stereotype, and "
+    "is left out of the scores by direction.",
     ties=Ties.AGAINST,
     decimals=3,
+    directions_have_ties=False,
 )
 
 PAIR_PROTOCOLS: Mapping[str, PairProtocol] = MappingProxyType(
@@ -192,6 +196,8 @@ class ProbeProtocol:
     structures: int | None = None
     """Structures of each experiment in the study that it repeats; None where it is of no study."""
     occupations: int | None = None
+    names: int | None = None
+    """Pairs of first names."""
 
 
 MALOR_V1 = ProbeProtocol(
@@ -206,6 +212,7 @@ MALOR_2023 = ProbeProtocol(
     case="lower",
     structures=51,
     occupations=54,
+    names=29,
 )
 
 PROBE_PROTOCOLS: Mapping[str, ProbeProtocol] = MappingProxyType(

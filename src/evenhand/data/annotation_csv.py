@@ -10,17 +10,22 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.errors import DatasetError
 from evenhand.core.files import is_file_name, write_text
 from evenhand.core.labels import LabelScheme
 from evenhand.data.annotation_files import ALIGNED, LONG, AnnotationColumns, AnnotationLayout
-from evenhand.data.annotations import Annotation, AnnotationTable
+from evenhand.data.annotations import (
+    Annotation,
+    AnnotationTable,
+    about_changed_texts,
+    about_repeated_texts,
+    shortened,
+)
 from evenhand.data.csv_files import CsvRow, CsvTable, has_columns, read_table
 from evenhand.data.label_schemes import REGARD, bundled_schemes, load_scheme
 
@@ -102,7 +107,8 @@ def read_long(
             if lacking:
                 raise DatasetError(f"{row.place}: {lacking} is empty. Give every row one.")
             annotations.append(answers.annotation(row, text_id=row[TEXT_ID], annotator=row[ANNOTATOR]))
-    return AnnotationTable(chosen, tuple(annotations), tuple(_about_repeated_texts(annotations)))
+    warnings = [*about_changed_texts(annotations), *_about_repeats(annotations)]
+    return AnnotationTable(chosen, tuple(annotations), tuple(warnings))
 
 
 def read_aligned(
@@ -119,13 +125,13 @@ def read_aligned(
     rows = [table.filled_rows() for table in answers]
     _refuse_unequal_lengths(paths, rows)
     texts = [[row[columns.text.lower()] for row in of_file] for of_file in rows]
-    text_ids = _text_ids(tables[0], rows[0])
+    text_ids = text_ids_of(tables[0], rows[0])
     annotations = [
         table.annotation(row, text_id=text_id, annotator=annotator)
         for table, of_file, annotator in zip(answers, rows, _annotator_names(paths), strict=True)
         for row, text_id in zip(of_file, text_ids, strict=True)
     ]
-    warnings = [*_about_different_texts(paths, texts), *_about_repeated_texts(annotations)]
+    warnings = [*_about_different_texts(paths, texts), *_about_repeats(annotations)]
     return AnnotationTable(chosen, tuple(annotations), tuple(warnings))
 
 
@@ -249,12 +255,12 @@ def _seconds(row: CsvRow) -> float | None:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
         raise DatasetError(
-            f"{row.place}: {row[SECONDS]!r} is no number of seconds. Correct it or leave it empty."
+            f"{row.place}: {row[SECONDS]!r} is not a number of seconds. Correct it or leave it empty."
         )
     return seconds
 
 
-def _text_ids(table: CsvTable, rows: Sequence[CsvRow]) -> list[str]:
+def text_ids_of(table: CsvTable, rows: Sequence[CsvRow]) -> list[str]:
     """Ids from the first column that has one for every row, else the numbers of the rows from 0."""
     for column in _ID_COLUMNS:
         ids = [row[column] for row in rows] if column in table.columns else []
@@ -315,21 +321,8 @@ def _about_different_texts(paths: Sequence[Path], texts: Sequence[Sequence[str]]
     return warnings
 
 
-def _about_repeated_texts(annotations: Sequence[Annotation]) -> list[str]:
-    texts = {row.text_id: row.text for row in reversed(annotations)}
-    repeats = [text for text, count in Counter(texts.values()).items() if count > 1]
-    if not repeats:
-        return []
-    verb = "occurs" if len(repeats) == 1 else "occur"
-    return [
-        f"{len(repeats):,} {'text' if len(repeats) == 1 else 'texts'} {verb} more than once and count as often: "
-        f"{shortlist((repr(shortened(text)) for text in repeats), 2)}."
-    ]
-
-
-def shortened(text: str, longest: int = 60) -> str:
-    """The beginning of a text."""
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+def _about_repeats(annotations: Sequence[Annotation]) -> list[str]:
+    return about_repeated_texts({row.text_id: row.text for row in reversed(annotations)}.values())
 
 
 LONG_LAYOUT = AnnotationLayout(

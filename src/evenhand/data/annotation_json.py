@@ -3,7 +3,8 @@
 Label Studio has one JSON file with a list of tasks, each with its annotations. doccano has one JSON Lines file per
 annotator. Both have one text per id, so a text that annotators changed is written as the first of them saw it. What
 they have no field for is written into fields of its own and read back: the label that an unsure annotator leans to in
-both; seconds and decisions in doccano.
+both; seconds and decisions in doccano; the name of the annotator in Label Studio, which takes ``completed_by`` only of
+its own accounts and refuses a file with any other name.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, is_file_name, load_json, parse_json, read_bounded, write_text
-from evenhand.core.labels import LabelScheme
+from evenhand.core.labels import FALLBACK_LANGUAGE, LabelScheme
 from evenhand.data.annotation_files import DOCCANO, LABEL_STUDIO, AnnotationColumns, AnnotationLayout
-from evenhand.data.annotations import Annotation, AnnotationTable
+from evenhand.data.annotations import Annotation, AnnotationTable, about_changed_texts
 from evenhand.data.label_schemes import REGARD, load_scheme
 
 LEANING = "leaning"
 """The field of a label beside unsure."""
+
+ANNOTATOR = "annotator"
+"""The text area of the annotator's name."""
+
+INTERFACE_ENDING = ".xml"
+"""Of the labelling interface, which stands beside tasks and has no annotations."""
 
 _TEXT_ID = "text_id"
 
@@ -33,22 +41,22 @@ def read_label_studio(
     """Annotations from Label Studio's JSON export: choices, comments in a text area, seconds, and ground truth."""
     chosen = scheme or load_scheme(REGARD)
     annotations: list[Annotation] = []
-    for path in paths:
+    for path in [path for path in paths if path.suffix.lower() != INTERFACE_ENDING]:
         tasks = parse_json(
             decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError),
             path,
             error=DatasetError,
         )
         if not isinstance(tasks, list):
-            raise DatasetError(f"{path} is no export of Label Studio, which is a list of tasks.")
+            raise DatasetError(f"{path} is not an export of Label Studio, which is a list of tasks.")
         for number, task in enumerate(tasks, start=1):
             place = f"{path}, task {number}"
             annotations.extend(_of_task(_record(task, place), chosen, columns, place))
-    return AnnotationTable(chosen, tuple(annotations))
+    return AnnotationTable(chosen, tuple(annotations), tuple(about_changed_texts(annotations)))
 
 
 def write_label_studio(table: AnnotationTable, out: Path) -> tuple[Path, ...]:
-    """Write a list of tasks that Label Studio imports."""
+    """Write a list of tasks that Label Studio imports, and beside it the labelling interface that shows them."""
     tasks: dict[str, dict[str, Any]] = {
         text_id: {"id": number, "data": {"text": text, _TEXT_ID: text_id}, "annotations": []}
         for number, (text_id, text) in enumerate(table.texts.items(), start=1)
@@ -58,19 +66,45 @@ def write_label_studio(table: AnnotationTable, out: Path) -> tuple[Path, ...]:
         result = [
             *([_choice("label", answer)] if answer else []),
             *([_choice(LEANING, row.label)] if row.unsure and row.label else []),
-            *([_comment(row.comment)] if row.comment else []),
+            *([_written("comment", row.comment)] if row.comment else []),
+            _written(ANNOTATOR, row.annotator),
         ]
         tasks[row.text_id]["annotations"].append(
             {
-                "completed_by": row.annotator,
                 "result": result,
                 "was_cancelled": answer is None,
                 "ground_truth": row.adjudicated,
                 "lead_time": row.seconds,
             }
         )
+    interface = out.with_suffix(INTERFACE_ENDING)
     write_text(out, json.dumps(list(tasks.values()), ensure_ascii=False, indent=1) + "\n")
-    return (out,)
+    write_text(interface, labelling_interface(table.scheme))
+    return (out, interface)
+
+
+def labelling_interface(scheme: LabelScheme, language: str = FALLBACK_LANGUAGE) -> str:
+    """The labelling interface of a scheme, as Label Studio has it in the settings of a project."""
+    choices = [
+        f"    <Choice value={quoteattr(option.title_in(language))} alias={quoteattr(option.code)}/>"
+        for option in (*scheme.labels, scheme.unsure)
+    ]
+    return "\n".join(
+        [
+            "<View>",
+            '  <Text name="text" value="$text"/>',
+            '  <Choices name="label" toName="text" choice="single">',
+            *choices,
+            "  </Choices>",
+            f'  <Choices name="{LEANING}" toName="text" choice="single">',
+            *choices[:-1],
+            "  </Choices>",
+            '  <TextArea name="comment" toName="text"/>',
+            f'  <TextArea name="{ANNOTATOR}" toName="text" editable="false"/>',
+            "</View>",
+            "",
+        ]
+    )
 
 
 def read_doccano(
@@ -98,7 +132,7 @@ def read_doccano(
                     adjudicated=bool(record.get("adjudicated")),
                 )
             )
-    return AnnotationTable(chosen, tuple(annotations))
+    return AnnotationTable(chosen, tuple(annotations), tuple(about_changed_texts(annotations)))
 
 
 def write_doccano(table: AnnotationTable, out: Path) -> tuple[Path, ...]:
@@ -138,22 +172,23 @@ def _of_task(
         annotation = _record(entry, place)
         results = [_record(result, place) for result in _entries(annotation, "result", place)]
         choices: dict[str, list[str]] = {"label": [], LEANING: []}
-        comments: list[str] = []
+        written: dict[str, list[str]] = {"comment": [], ANNOTATOR: []}
         for result in results:
             value = _record(result.get("value"), place)
             name = LEANING if result.get("from_name") == LEANING else "label"
             choices[name].extend(str(choice) for choice in _entries(value, "choices", place))
             if result.get("type") == "textarea":
-                comments.extend(str(line) for line in _entries(value, "text", place))
+                area = ANNOTATOR if result.get("from_name") == ANNOTATOR else "comment"
+                written[area].extend(str(line) for line in _entries(value, "text", place))
         label, unsure = _answer([] if annotation.get("was_cancelled") else choices["label"], scheme, place)
         leaning = choices[LEANING]
         yield Annotation(
             text_id=text_id,
             text=_text(data, columns, place),
-            annotator=_annotator(annotation.get("completed_by"), place),
+            annotator="".join(written[ANNOTATOR]) or _annotator(annotation.get("completed_by"), place),
             label=scheme.read_code(leaning[0], place=place) if leaning else label,
             unsure=unsure,
-            comment="\n".join(comments),
+            comment="\n".join(written["comment"]),
             seconds=_seconds(annotation.get("lead_time"), place),
             adjudicated=bool(annotation.get("ground_truth")),
         )
@@ -174,8 +209,8 @@ def _choice(name: str, code: str | None) -> dict[str, Any]:
     return {"type": "choices", "from_name": name, "to_name": "text", "value": {"choices": [code]}}
 
 
-def _comment(comment: str) -> dict[str, Any]:
-    return {"type": "textarea", "from_name": "comment", "to_name": "text", "value": {"text": [comment]}}
+def _written(name: str, text: str) -> dict[str, Any]:
+    return {"type": "textarea", "from_name": name, "to_name": "text", "value": {"text": [text]}}
 
 
 def _answer(given: Sequence[str], scheme: LabelScheme, place: str) -> tuple[str | None, bool]:
@@ -238,7 +273,7 @@ def _seconds(value: object, place: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise DatasetError(f"{place}: {value!r} is no number of seconds. Correct it or leave it out.")
+        raise DatasetError(f"{place}: {value!r} is not a number of seconds. Correct it or leave it out.")
     return float(value)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.labels import NO_ANSWER, NOT_ASKED, UNSURE, LabelScheme
 from evenhand.stats.vote_aggregation import AggregatedVotes, TieRule, Votes, aggregate_votes
@@ -124,6 +126,38 @@ class AnnotationTable:
         return replace(self, annotations=tuple(row for row in self.annotations if row.text_id in kept))
 
 
+def about_changed_texts(annotations: Sequence[Annotation]) -> list[str]:
+    """A warning about ids under which annotators saw different texts; none if there are none."""
+    texts: dict[str, str] = {}
+    changed: dict[str, str] = {}
+    for row in annotations:
+        if row.text != texts.setdefault(row.text_id, row.text):
+            changed.setdefault(row.text_id, row.text)
+    if not changed:
+        return []
+    text_id, other = next(iter(changed.items()))
+    return [
+        f"{plural(len(changed), 'id has', 'ids have')} different texts, such as {text_id}: "
+        f"{shortened(texts[text_id])!r} and {shortened(other)!r}. The first is taken to be meant by all annotators."
+    ]
+
+
+def about_repeated_texts(texts: Iterable[str]) -> list[str]:
+    """A warning about texts that occur more than once; none if there are none."""
+    repeats = [text for text, count in Counter(texts).items() if count > 1]
+    if not repeats:
+        return []
+    return [
+        f"{plural(len(repeats), 'text occurs', 'texts occur')} more than once; each occurrence counts: "
+        f"{shortlist((repr(shortened(text)) for text in repeats), 2)}."
+    ]
+
+
+def shortened(text: str, longest: int = 60) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def _refuse_unknown_labels(annotations: Iterable[Annotation], scheme: LabelScheme) -> None:
     known = set(scheme.codes)
     for annotation in annotations:
@@ -138,10 +172,10 @@ def _refuse_second_votes(annotations: Iterable[Annotation]) -> None:
     for row in annotations:
         place = (row.text_id, row.annotator, row.adjudicated)
         if place in places:
-            twice.append(f"{row.annotator} on {row.text_id}")
+            twice.append(f"{row.annotator} labelled text {row.text_id} twice")
         places.add(place)
     if twice:
         raise DatasetError(
-            f"{len(twice):,} annotations are there a second time: {shortlist(twice, 3)}. An annotator has one vote per "
-            "text. Remove the rows that are repeated, or give repeated texts ids of their own."
+            f"{shortlist(twice, 3)}. An annotator has one vote per text. Remove the rows that are repeated, or give "
+            "repeated texts ids of their own."
         )

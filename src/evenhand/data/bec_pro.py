@@ -23,7 +23,8 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.items import repeated
 from evenhand.data.crows_pairs import language_of_pairs
 from evenhand.data.datasets import PinnedDataset
-from evenhand.data.layouts import DatasetLayout, file_stem, load_dataset
+from evenhand.data.language_names import file_stem
+from evenhand.data.layouts import DatasetLayout, load_dataset
 from evenhand.data.records import Record, has_fields, read_records
 
 MASK = "[MASK]"

@@ -61,6 +61,19 @@ class ContextList:
         """The kinds that occur, in the order of the file."""
         return tuple(dict.fromkeys(own.kind for own in self.contexts if own.kind))
 
+    @property
+    def likely_language(self) -> str:
+        """Of contexts that ship, or of a file that has some of them; empty if that is not known."""
+        if self.language:
+            return self.language
+        own = {_key(context.words) for context in self.contexts}
+        shared = {
+            language: len(own & {_key(context.words) for context in load_contexts(language)})
+            for language in context_languages()
+        }
+        best = max(shared, key=lambda language: shared[language])
+        return best if shared[best] else ""
+
     @cached_property
     def _by_words(self) -> dict[str, Context]:
         return {_key(own.words): own for own in self.contexts}
@@ -72,7 +85,7 @@ class ContextList:
         return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)")
 
     def find(self, text: str) -> Context | None:
-        """The first context that stands in a text; None if none does."""
+        """The first context that stands in a text, whatever its commas; None if none does."""
         match = self._pattern.search(_key(text))
         return self._by_words[match[1]] if match else None
 
@@ -149,5 +162,31 @@ def _refuse_unusable(contexts: Sequence[Context], path: Path) -> None:
         )
 
 
+def end_of_context(text: str, context: str) -> int:
+    """Where a context ends in a text, whatever its case and commas; 0 if it is not there."""
+    match = _match_of(text, context)
+    return match.end() if match else 0
+
+
+def start_of_context(text: str, context: str) -> int:
+    """Where a context begins in a text, whatever its case and commas; 0 if it is not there."""
+    match = _match_of(text, context)
+    return match.start() if match else 0
+
+
+def _match_of(text: str, context: str) -> re.Match[str] | None:
+    words = _key(context).split()
+    if not words:
+        return None
+    joined = r"[\s,;:]+".join(map(re.escape, words))
+    return re.search(rf"(?<!\w){joined}(?!\w)[,;:]?", text, re.IGNORECASE)
+
+
+def begins_with(text: str, context: str) -> bool:
+    """Whether a text begins with a context, whatever its case and commas."""
+    return f"{_key(text)} ".startswith(f"{_key(context)} ")
+
+
 def _key(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """A text in lower case, without commas and with single spaces."""
+    return " ".join(re.sub(r"[,;:]", " ", text.casefold()).split())

@@ -21,7 +21,7 @@ from typing import Any
 
 from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.files import GZIP_MAGIC, load_json
+from evenhand.core.files import GZIP_MAGIC, ends_early, load_json
 from evenhand.core.progress import Progress
 from evenhand.text.sentence_splitting import sentences_of
 
@@ -114,8 +114,13 @@ def _record(line: str, *, place: str) -> Any:
     try:
         return load_json(line)
     except json.JSONDecodeError as problem:
+        if ends_early(problem):
+            raise DatasetError(
+                f"{place}: the line ends in the middle of a record. If it is the last one, the file was cut: copy it "
+                "again."
+            ) from None
         raise DatasetError(
-            f"{place}: not valid JSON ({problem.msg} at column {problem.colno}). "
+            f"{place}: not valid JSON ({problem.msg}, column {problem.colno}). "
             "A file named .jsonl has an object in every line."
         ) from None
     except (RecursionError, ValueError) as problem:

@@ -5,7 +5,7 @@
 Other columns are allowed. The original English file has no name for the first column, which holds
 the ids, and further columns about its annotators; the French file and those of other languages have the five above.
 They come as text with commas, semicolons or tabs, and on the hub as JSON Lines or Parquet, where directions and bias
-types may be integers.
+types may be integers. Pairs without ids are known by their numbers, from 0 on.
 
 In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
 could not be scored; a file in which all pairs are like that is refused.
@@ -13,7 +13,6 @@ could not be scored; a file in which all pairs are like that is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +20,8 @@ from types import MappingProxyType
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import PairDirection, PairSet, SentencePair
 from evenhand.data.datasets import PinnedDataset
-from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by, load_dataset
+from evenhand.data.language_names import LANGUAGE_TAG, file_stem, language_of_whole_name, language_within_name
+from evenhand.data.layouts import DatasetLayout, load_dataset
 from evenhand.data.records import Record, RecordTable, has_fields, read_records
 
 CROWS_PAIRS = PinnedDataset(
@@ -51,58 +51,15 @@ HUB_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "physical-appearance",
             "religion",
             "age",
+            "autre",
         ),
     }
 )
-"""What integers mean in the hub's CrowS-Pairs, where a file does not name its labels itself."""
+"""What integers mean in the hub's CrowS-Pairs, where a file does not name its labels itself; the French ones have one
+type more than the English ones."""
 
 _ORIGINAL_COLUMNS = ("", *COLUMNS, "annotations", "anon_writer", "anon_annotators")
 """The header of the original English file, which no other file is likely to have."""
-
-_LANGUAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "arabic": "ar",
-        "catalan": "ca",
-        "chinese": "zh",
-        "english": "en",
-        "french": "fr",
-        "german": "de",
-        "italian": "it",
-        "maltese": "mt",
-        "spanish": "es",
-        "turkish": "tr",
-    }
-)
-"""Languages that are known by name or tag: those that CrowS-Pairs exists in, and those of the starter set."""
-
-_LANGUAGES_BY_WORD: Mapping[str, str] = MappingProxyType(
-    {
-        **_LANGUAGES,
-        "bulgarian": "bg",
-        "croatian": "hr",
-        "czech": "cs",
-        "danish": "da",
-        "dutch": "nl",
-        "estonian": "et",
-        "finnish": "fi",
-        "galician": "gl",
-        "greek": "el",
-        "hungarian": "hu",
-        "irish": "ga",
-        "latvian": "lv",
-        "lithuanian": "lt",
-        "norwegian": "no",
-        "polish": "pl",
-        "portuguese": "pt",
-        "romanian": "ro",
-        "russian": "ru",
-        "slovak": "sk",
-        "slovenian": "sl",
-        "swedish": "sv",
-        "ukrainian": "uk",
-    }
-)
-"""Those and the ones of EuroGEST, whose tags are too often a word of a file's name, such as ``no``."""
 
 
 def load_pairs(data: str | Path, *, language: str | None = None, encoding: str | None = None) -> PairSet:
@@ -140,19 +97,25 @@ def read_pairs(
     """
     table = read_records(path, needed=COLUMNS, encoding=encoding)
     tag = language_of_pairs(path, table.fields, chosen=language)
-    id_column = "id" if "id" in table.fields else ""
-    if id_column not in table.fields:
-        raise DatasetError(
-            f"{path} has the columns {', '.join(table.fields)}; none of them holds the ids of the pairs. "
-            "Name the column with the ids: id."
-        )
+    ids = ids_of(table)
     return pair_set(
         path,
-        [(_pair(record, record.text(id_column), table, language=tag), record) for record in table.records],
+        [
+            (_pair(record, identifier, table, language=tag), record)
+            for record, identifier in zip(table.records, ids, strict=True)
+        ],
         name=name,
         sha256=table.sha256,
         licence=licence,
     )
+
+
+def ids_of(table: RecordTable) -> list[str]:
+    """The ids of the records of a table; their numbers from 0 on where it has none, as lm-evaluation-harness counts."""
+    column = next((name for name in ("id", "") if name in table.fields), None)
+    return [
+        str(number) if column is None else record.text(column) for number, record in enumerate(table.records)
+    ]
 
 
 def pair_set(
@@ -208,6 +171,7 @@ def _pair(record: Record, identifier: str, table: RecordTable, *, language: str)
         direction=PairDirection(direction),
         more=more,
         less=less,
+        beyond_repair=record.text("beyond_repair"),
     )
 
 
@@ -238,35 +202,15 @@ def language_of_pairs(path: Path, columns: tuple[str, ...], *, chosen: str | Non
         if not LANGUAGE_TAG.fullmatch(chosen):
             raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'fr'.")
         return chosen
-    tag = language_named_by_pairs(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
+    tag = language_within_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
     if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
     return tag
 
 
-def language_named_by_pairs(path: Path) -> str | None:
-    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``.
-
-    A name that is nothing but a tag with a region, such as ``pt-BR``, says it too; ``my`` is hardly ever Burmese.
-    """
-    whole = language_named_by(path)
-    if whole and "-" in whole:
-        return whole
-    words = re.split(r"[\W_]+", file_stem(path).casefold())
-    tags = {_LANGUAGES_BY_WORD[word] for word in words if word in _LANGUAGES_BY_WORD}
-    if words[-1] in _LANGUAGES.values():
-        tags.add(words[-1])
-    return tags.pop() if len(tags) == 1 else None
-
-
 def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
-    stem = file_stem(path)
-    only_language = (
-        stem.casefold() in {*_LANGUAGES_BY_WORD, *_LANGUAGES.values()}
-        or language_named_by_pairs(path) == stem
-    )
-    return path.resolve().parent.name if only_language else stem
+    return path.resolve().parent.name if language_of_whole_name(file_stem(path)) else file_stem(path)
 
 
 CROWS_PAIRS_LAYOUT = DatasetLayout(

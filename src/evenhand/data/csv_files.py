@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.core.errors import DatasetError
-from evenhand.core.files import decode_text, read_bounded, sha256_of_text
+from evenhand.core.errors import DatasetError, are_missing
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.items import repeated
 
 TAB = "\t"
 
 SEPARATORS = (",", ";", TAB)
+
+_ENDS_WITHIN_QUOTES = "unexpected end of data"
+"""What the standard library says of it."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -34,16 +37,19 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """The rows of a file, and the digest of its content."""
+    """The rows of a file that are not empty, and the digest of its content."""
 
     columns: tuple[str, ...]
+    """In small letters, as cells are asked for."""
     rows: tuple[CsvRow, ...]
     sha256: str
+    spelled: tuple[str, ...] = ()
+    """The columns as the header has them."""
+    empty_rows: int = 0
+    """How many rows between others are empty; those at the end do not count."""
 
 
-def read_table(
-    path: Path, *, needed: Sequence[str], list_of: str | None = None, encoding: str | None = None
-) -> CsvTable:
+def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
     """Read a table with a header: CSV with commas or semicolons, or with tabs.
 
     The separator is the one that gives the columns that are needed; where none does, a file whose name ends in ``.tsv``
@@ -56,24 +62,46 @@ def read_table(
         path: The file.
         needed: Columns that the header must have; it may have others.
         list_of: The column that a file is taken to be which has only one column and no header.
-        encoding: Of the file, if not UTF-8.
     """
     content = read_bounded(path, error=DatasetError)
-    text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    text = decode_utf8(content, path, error=DatasetError)
+    return table_from(text, path, needed=needed, list_of=list_of, sha256=sha256_of(content))
+
+
+def table_from(
+    text: str, path: Path, *, needed: Sequence[str], sha256: str, list_of: str | None = None
+) -> CsvTable:
+    """The table in a text, as ``read_table`` reads it from a file.
+
+    Args:
+        text: The content of the file.
+        path: Where it comes from.
+        needed: Columns that the header must have; it may have others.
+        sha256: Of the content.
+        list_of: The column that a file is taken to be which has only one column and no header.
+    """
     separator = _separator(text, path, needed=needed)
     lines = _parsed(text, path, separator=separator)
     if not lines:
         raise DatasetError(f"{path} is empty.")
-    columns = tuple(cell.lower() for cell in lines[0][1])
+    spelled = tuple(lines[0][1])
+    columns = tuple(cell.lower() for cell in spelled)
     if list_of and list_of not in columns and all(len(cells) == 1 for _, cells in lines):
-        columns = (list_of,)
+        spelled = columns = (list_of,)
     else:
         lines = lines[1:]
     _refuse_columns(columns, path, needed=needed, separator=separator)
     rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
     if not rows:
         raise DatasetError(f"{path} has a header and no rows below it.")
-    return CsvTable(columns=columns, rows=rows, sha256=sha256_of_text(content, text, encoding=encoding))
+    first, last = lines[0][0], lines[-1][0]
+    return CsvTable(
+        columns=columns,
+        rows=rows,
+        sha256=sha256,
+        spelled=spelled,
+        empty_rows=last - first + 1 - len(lines),
+    )
 
 
 def has_columns(path: Path, columns: Sequence[str]) -> bool:
@@ -114,6 +142,11 @@ def _parsed(text: str, path: Path, *, separator: str) -> list[tuple[int, list[st
     try:
         numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
     except csv.Error as problem:
+        if str(problem) == _ENDS_WITHIN_QUOTES:
+            raise DatasetError(
+                f"{path} ends in the middle of a cell (line {reader.line_num}). If the file was cut, copy it again; "
+                "if not, a quotation mark is not closed."
+            ) from None
         raise DatasetError(
             f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
             'quotation mark goes into double quotes, and a double quote in it is written twice ("").'
@@ -150,10 +183,8 @@ def _trimmed(cells: list[str]) -> list[str]:
 def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str], separator: str) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
-        *others, last = missing
-        named = f"the columns {', '.join(others)} and {last} are" if others else f"{last} is"
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {named} missing. "
+            f"{path} has the columns {', '.join(columns)}; {are_missing(missing)}. "
             f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)

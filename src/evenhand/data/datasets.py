@@ -196,7 +196,8 @@ class PinnedDataset:
             raise DatasetUnavailableError(
                 f"{self.name} in {language!r} is not on this machine, and it is not fetched: its authors publish it as "
                 f"pickles ({translation.published_at}), which can run code when they are read. Convert it to JSON in "
-                f"StereoSet's layout and put it at {path}, or give any copy with {self.option} PATH."
+                f"StereoSet's layout, for which docs/data.md has a recipe, and put it at {path}, or give any copy with "
+                f"{self.option} PATH."
             )
         return path
 

@@ -33,6 +33,8 @@ LARGE_LENGTH_GAP = 6
 NEAR_DUPLICATE_RATIO = 0.95
 
 TARGET_MISSING = "target-not-in-context"
+TARGET_GUESSED = "target-guessed"
+BEYOND_REPAIR = "beyond-repair"
 
 
 class DefectUnit(StrEnum):
@@ -47,7 +49,8 @@ class DefectClass:
     """One kind of defect.
 
     ``flagged`` marks those that can move a score for reasons other than stereotype; the sensitivity
-    analysis leaves their items out. ``languages`` limits a check to the languages that it knows.
+    analysis leaves their items out. ``languages`` limits a check to the languages that it knows. ``explain`` says what
+    it is about in an item that has it.
     """
 
     name: str
@@ -57,6 +60,7 @@ class DefectClass:
     flagged: bool
     find: Callable[[Sequence[Association]], Iterable[str]]
     languages: tuple[str, ...] | None = None
+    explain: Callable[[Association], str] | None = None
 
 
 def _items_where(
@@ -249,11 +253,27 @@ DEFECT_CLASSES = (
         _items_where(lambda item: not contains_term(item.context, item.target)),
     ),
     DefectClass(
+        TARGET_GUESSED,
+        "a rule took a word of the context for the target, and may be wrong",
+        _BOTH,
+        DefectUnit.ITEMS,
+        False,
+        _items_where(lambda item: bool(item.doubtful_target)),
+    ),
+    DefectClass(
         "repeated-context",
         "context that another item has too",
         _BOTH,
         DefectUnit.ITEMS,
         False,
         _repeated_contexts,
+    ),
+    DefectClass(
+        BEYOND_REPAIR,
+        "people marked the item as beyond repair or culture-specific",
+        _BOTH,
+        DefectUnit.ITEMS,
+        True,
+        _items_where(lambda item: bool(item.beyond_repair)),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,13 @@ from evenhand.data.contexts import Context, ContextList, contexts_found_in
 from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.data.label_schemes import load_scheme
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 
 FLAG_KINDS = ("occupation", "respect")
 """The kinds of contexts for which a flag is true and false."""
 
-NO_CONTEXT = "none of the contexts stands in it"
-"""Why a text is left out."""
+NO_CONTEXT = "they contain none of the contexts"
+"""Why texts are left out."""
 
 UNKNOWN_LANGUAGE = "und"
 """The code for a language that nobody named (ISO 639-2)."""
@@ -99,13 +100,13 @@ def read_group_texts(
         for row, context in zip(rows, found, strict=True)
         if context is not None
     )
-    left_out = len(rows) - len(texts)
+    lost = Counter(row.group for row, context in zip(rows, found, strict=True) if context is None)
     return GroupTexts(
         name=name or "-".join(dict.fromkeys(row.group for row in rows)),
-        language=language or known.language or UNKNOWN_LANGUAGE,
+        language=language or known.likely_language or UNKNOWN_LANGUAGE,
         source=", ".join(file.name for file in files),
         texts=texts,
-        left_out={NO_CONTEXT: left_out} if left_out else {},
+        left_out={NO_CONTEXT: lost} if lost else {},
         warnings=_label_warnings(codes),
     )
 
@@ -222,7 +223,7 @@ def _refuse_lost(rows: Sequence[_Row], found: Sequence[Context | None]) -> None:
     lost = [row for row, context in zip(rows, found, strict=True) if context is None]
     if len(lost) > _MOST_LEFT_OUT * len(rows):
         raise DatasetError(
-            f"None of the contexts stands in {len(lost):,} of {len(rows):,} texts. The first is at {lost[0].place}: "
+            f"{len(lost):,} of {len(rows):,} texts contain none of the contexts. The first is at {lost[0].place}: "
             f"{lost[0].text!r}. Name the contexts with --contexts FILE, their column with --context, or say --contexts "
             "none if the texts have nothing in common."
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import sha256_of
+from evenhand.data.contexts import start_of_context
 
 REGARD_LABELS: Mapping[str, str] = {"-1": "negative", "0": "neutral", "1": "positive"}
 """The codes of the scheme ``regard``, from the lowest to the highest, and their names."""
@@ -42,7 +44,7 @@ class GroupTexts:
         language: A code such as ``de``.
         texts: In any order; groups are compared in the order in which they first occur.
         source: Where they come from, for records.
-        left_out: Texts that were written and are not among these, by reason.
+        left_out: How many texts were written and are not among these, by reason and by group.
         warnings: What a reader noticed and people should know.
     """
 
@@ -50,7 +52,7 @@ class GroupTexts:
     language: str
     texts: tuple[GroupText, ...]
     source: str = ""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -78,6 +80,26 @@ class GroupTexts:
     def groups(self) -> tuple[str, ...]:
         """The groups, in the order in which they first occur."""
         return tuple(dict.fromkeys(own.group for own in self.texts))
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """How texts about each group begin most often, before their context: *The woman*; none without contexts."""
+        begins: dict[str, Counter[str]] = {group: Counter() for group in self.groups}
+        for own in self.texts:
+            start = start_of_context(own.text, own.context)
+            if start:
+                begins[own.group][own.text[:start].strip()] += 1
+        return tuple(own.most_common(1)[0][0] for own in begins.values() if own)
+
+    @property
+    def left_out_by_reason(self) -> dict[str, int]:
+        """How many texts were left out, of all groups together."""
+        return {reason: sum(own.values()) for reason, own in self.left_out.items()}
+
+    @property
+    def left_out_by_group(self) -> dict[str, int]:
+        """How many texts were left out of each group, for whatever reason."""
+        return {group: sum(own.get(group, 0) for own in self.left_out.values()) for group in self.groups}
 
     @property
     def unlabelled(self) -> int:

@@ -8,9 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evenhand.core.items import OVERALL, Benchmark, Task
+from evenhand.core.items import OVERALL, Association, Benchmark, Candidate, Task
 from evenhand.core.progress import Progress, no_progress
-from evenhand.data.defects import DEFECT_CLASSES, TARGET_MISSING, DefectClass, DefectUnit
+from evenhand.data.defects import (
+    DEFECT_CLASSES,
+    TARGET_GUESSED,
+    TARGET_MISSING,
+    DefectClass,
+    DefectUnit,
+)
 from evenhand.data.translation_defects import translation_defects
 
 if TYPE_CHECKING:
@@ -32,10 +38,22 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class DefectNote:
+    """A defect of one item, in a sentence without its full stop."""
+
+    name: str
+    says: str
+    flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TermDefects:
     """How many items about a target term have which defect; an item may have several."""
 
     term: str
+    """The target term itself; in a translation that of the original, whose translations vary."""
+    forms: tuple[str, ...]
+    """How items name it."""
     bias_type: str
     items: int
     with_defect: int
@@ -46,6 +64,7 @@ class TermDefects:
         """Plain values."""
         return {
             "term": self.term,
+            "forms": list(self.forms),
             "bias_type": self.bias_type,
             "items": self.items,
             "with_defect": self.with_defect,
@@ -101,19 +120,43 @@ class CheckReport:
                     listed.append(finding.defect.name)
         return {item: tuple(defects) for item, defects in names.items()}
 
+    def notes_by_item(self) -> dict[str, tuple[DefectNote, ...]]:
+        """For each item with any defect, what is wrong with it, those first that can move a score."""
+        owner = {candidate.id: item for item in self.benchmark for candidate in item.candidates}
+        items = {item.id: item for item in self.benchmark}
+        notes: dict[str, dict[str, DefectNote]] = {}
+        for finding in self.findings:
+            defect = finding.defect
+            flawed: dict[str, list[Candidate]] = {}
+            for identity in finding.ids:
+                if defect.unit is DefectUnit.ITEMS:
+                    flawed.setdefault(identity, [])
+                else:
+                    item = owner[identity]
+                    own = next(candidate for candidate in item.candidates if candidate.id == identity)
+                    flawed.setdefault(item.id, []).append(own)
+            for identity, candidates in flawed.items():
+                says = _note(defect, items[identity], candidates)
+                notes.setdefault(identity, {})[defect.name] = DefectNote(defect.name, says, defect.flagged)
+        return {
+            identity: tuple(sorted(own.values(), key=lambda note: not note.flagged))
+            for identity, own in notes.items()
+        }
+
     def by_term(self) -> tuple[TermDefects, ...]:
         """The defects of the items about each target term, the terms with the most such items first."""
         defects = self.defects_by_item()
-        items: dict[tuple[str, str], list[str]] = {}
+        items: dict[tuple[str, str], list[Association]] = {}
         for item in self.benchmark:
-            items.setdefault((item.target, item.bias_type), []).append(item.id)
+            items.setdefault((item.cluster, item.bias_type), []).append(item)
         found = [
             TermDefects(
                 term=term,
+                forms=tuple(sorted({item.target for item in own})),
                 bias_type=bias_type,
                 items=len(own),
-                with_defect=sum(1 for item in own if item in defects),
-                counts=Counter(name for item in own for name in defects.get(item, ())),
+                with_defect=sum(1 for item in own if item.id in defects),
+                counts=Counter(name for item in own for name in defects.get(item.id, ())),
             )
             for (term, bias_type), own in items.items()
         ]
@@ -146,6 +189,13 @@ class CheckReport:
                 "ids": pl.List(pl.String),
             },
         )
+
+
+def _note(defect: DefectClass, item: Association, candidates: Sequence[Candidate]) -> str:
+    if defect.explain is not None:
+        return defect.explain(item)
+    labels = ", ".join(candidate.label.value for candidate in candidates)
+    return f"{defect.description} ({labels})" if labels else defect.description
 
 
 def check(
@@ -189,7 +239,7 @@ def _report(job: _Check) -> CheckReport:
         return _findings_of(job.benchmark, DEFECT_CLASSES, job.progress)
     own = (
         # A source has its targets in its contexts, so where one is missing, the translation lost it.
-        replace(defect, flagged=True) if defect.name == TARGET_MISSING else defect
+        replace(defect, flagged=True) if defect.name in (TARGET_MISSING, TARGET_GUESSED) else defect
         for defect in DEFECT_CLASSES
     )
     return _findings_of(job.benchmark, (*own, *translation_defects(job.benchmark, job.source)), job.progress)

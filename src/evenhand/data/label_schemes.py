@@ -60,10 +60,10 @@ def read_scheme(path: Path) -> LabelScheme:
         raise DatasetError(f"{path} is not valid YAML: {fault(problem)}.") from None
     if not isinstance(content, dict):
         raise DatasetError(
-            f"{path} is no label scheme. It needs a name and a list of labels, each with a code; "
+            f"{path} is not a label scheme. It needs a name and a list of labels, each with a code; "
             f"{_BUNDLED / 'regard.yaml'} is one to copy."
         )
     try:
         return LabelScheme.model_validate(content)
     except ValidationError as problem:
-        raise DatasetError(f"{path} is no label scheme: {fault(problem)}.") from None
+        raise DatasetError(f"{path} is not a label scheme: {fault(problem)}.") from None

@@ -10,7 +10,6 @@ with an entry point, and every command that takes ``--data`` reads it:
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -21,20 +20,8 @@ from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, 
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
+from evenhand.data.language_folders import chosen_language, languages_in, no_languages
 from evenhand.data.records import field_sets, is_record_folder
-
-LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-
-LANGUAGE_NAMES = {
-    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French", "he": "Hebrew",
-    "it": "Italian", "ja": "Japanese", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
-    "tr": "Turkish", "zh": "Chinese",
-}  # fmt: skip
-"""English names of languages; another language is known by its tag."""
-
-_CERTAIN_TAG = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
-
-_STORAGE_SUFFIXES = (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 Dataset = TypeVar("Dataset")
 
@@ -132,15 +119,12 @@ def load_dataset(
             dataset.refuse_other_items(loaded)
         return loaded
     path = Path(data)
-    if path.is_dir() and not is_record_folder(path):
-        files = _files_by_language(path, kind)
-        chosen = _chosen_language(path, files, language)
+    places = _languages_of_folder(path, kind) if path.is_dir() else {}
+    if places:
+        chosen = chosen_language(path, places, language)
+        place = places[chosen]
         return _read(
-            layout_of(files[chosen], kind),
-            files[chosen],
-            language=chosen,
-            name=path.resolve().name,
-            encoding=encoding,
+            layout_of(place, kind), place, language=chosen, name=path.resolve().name, encoding=encoding
         )
     _refuse_unknown_name(data, kind)
     return _read(layout_of(path, kind), path, language=language, encoding=encoding)
@@ -164,8 +148,8 @@ def languages_of(data: str | Path, *, kind: type = Benchmark) -> tuple[str | Non
     dataset = named_datasets().get(str(data))
     if isinstance(dataset, BundledDataset):
         return dataset.languages
-    if dataset is None and Path(data).is_dir() and not is_record_folder(Path(data)):
-        return tuple(_files_by_language(Path(data), kind))
+    if dataset is None and Path(data).is_dir():
+        return tuple(_languages_of_folder(Path(data), kind)) or (None,)
     return (None,)
 
 
@@ -181,28 +165,14 @@ def kind_of(data: str | Path) -> type:
         return named[0].kind
     _refuse_unknown_name(data, object)
     path = Path(data)
-    if path.is_dir() and not is_record_folder(path):
-        path = next(iter(_files_by_language(path, object).values()))
+    if path.is_dir():
+        path = next(iter(_languages_of_folder(path, object).values()), path)
     return layout_of(path).kind
 
 
 def named_datasets() -> dict[str, NamedDataset]:
     """All datasets that have a name, in the order of the layouts, those of other packages last."""
     return {dataset.name: dataset for _, dataset in _all_named()}
-
-
-def file_stem(path: Path) -> str:
-    """A file's name without the endings that only say how it is stored."""
-    stem = path.name
-    for ending in _STORAGE_SUFFIXES:
-        stem = stem.removesuffix(ending)
-    return stem or path.name
-
-
-def language_named_by(path: Path) -> str | None:
-    """The language that a file is certainly named after: ``pt-BR.json``. ``dev`` could be one but hardly ever is."""
-    stem = file_stem(path).partition(".")[0]
-    return stem if _CERTAIN_TAG.fullmatch(stem) else None
 
 
 def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
@@ -279,8 +249,9 @@ def layout_of(path: Path, kind: type = object) -> DatasetLayout:
     if found:
         known = "; ".join(f"{name} ({', '.join(fields)})" for name, fields in needed.items() if fields)
         raise DatasetError(
-            f"{path} is in no layout that is known. It has the fields {shortlist(sorted(found), 8)}. For "
-            f"{_description_of(kind)} there are the layouts {known}. Rename its fields, or add a layout of your own."
+            f"{path} is in no layout that is known. It has the fields {shortlist(sorted(found), 8)}. "
+            f"{'Known layouts are' if kind is object else f'For {_description_of(kind)} there are the layouts'} "
+            f"{known}. Rename its fields, or add a layout of your own."
         )
     return next((layout for layout in of_kind if _has_suffix(path, layout)), of_kind[0])
 
@@ -334,45 +305,20 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
         ) from problem
 
 
-def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
-    """The files of a folder that are named after a language and end as files of this kind do.
+def _suffixes_of(kind: type) -> list[str]:
+    """How files of a kind end."""
+    layouts = (layout for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind))
+    return list(dict.fromkeys(suffix for layout in layouts for suffix in layout.suffixes))
+
+
+def _languages_of_folder(folder: Path, kind: type) -> dict[str, Path]:
+    """The data of each language of a folder; none of a folder that holds one dataset.
 
     Raises:
-        DatasetError: If there is none.
+        DatasetError: If it has neither.
     """
-    suffixes = [
-        suffix
-        for layout in DATASET_LAYOUTS.values()
-        if issubclass(layout.kind, kind)
-        for suffix in layout.suffixes
-    ]
-    files: dict[str, Path] = {}
-    others: list[str] = []
-    for path in sorted(folder.iterdir()):
-        name = path.name.removesuffix(".gz")
-        for suffix in suffixes:
-            stem = name.removesuffix(suffix)
-            if stem == name:
-                continue
-            if LANGUAGE_TAG.fullmatch(stem):
-                files.setdefault(stem, path)
-            else:
-                others.append(path.name)
-    if not files:
-        found = f"; it has {shortlist(dict.fromkeys(others), 3)}" if others else ""
-        raise DatasetError(
-            f"{folder} has no files named after a language, such as en.json or pt-BR.json{found}. Rename them, or give "
-            "a single file, with --language if it does not say its own."
-        )
-    return files
-
-
-def _chosen_language(folder: Path, files: dict[str, Path], language: str | None) -> str:
-    if language is None and len(files) > 1:
-        raise DatasetError(
-            f"{folder} has several languages ({', '.join(files)}). Choose one with --language."
-        )
-    chosen = language or next(iter(files))
-    if chosen not in files:
-        raise UnknownNameError(f"language of {folder}", chosen, files)
-    return chosen
+    suffixes = _suffixes_of(kind)
+    places = languages_in(folder, suffixes)
+    if not places and not is_record_folder(folder):
+        raise no_languages(folder, suffixes)
+    return places

@@ -11,6 +11,7 @@ That takes two walks over the articles on disk:
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -53,6 +54,9 @@ BUCKET_BYTES = 2**23
 MOST_BUCKETS = 2_048
 BUFFERED_BYTES = 2**25
 """What waits to be written to the files of all buckets together."""
+
+_SPOOL_COMPRESSION = 1
+"""Of what is sorted on disk, which is four times the corpus: the fastest level halves that."""
 
 _DRAWS = 8
 """Sentences that are drawn in the place of one that is no stranger, before its pair is given up."""
@@ -133,9 +137,10 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
     sentences = sum(tally.sentences for tally in tallies)
     usable = maker.articles.total()
     if read < 2:
+        found = f"one article of {sentences:,} sentences" if read else "no articles"
         raise DatasetError(
-            f"The corpus has {read} article of {sentences:,} sentences; the sentence that does not follow comes from "
-            "another one. Give several articles: blank lines part those of plain text, every line of JSON Lines is one."
+            f"The corpus has {found}; the sentence that does not follow comes from another one. Give several articles: "
+            "blank lines part those of plain text, every line of JSON Lines is one."
         )
     if not usable:
         raise DatasetError(
@@ -151,7 +156,7 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
 
 
 class SpoolFiles:
-    """Lines that are sorted into many files, of which few bytes are in memory."""
+    """Lines that are sorted into many compressed files, of which few bytes are in memory."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.count = count
@@ -177,14 +182,14 @@ class SpoolFiles:
         """The lines of a file, which is removed."""
         self._write(number)
         path = self._path(number)
-        lines = path.read_bytes().split(b"\n")[:-1]
+        lines = gzip.decompress(path.read_bytes()).split(b"\n")[:-1]
         path.unlink()
         return lines
 
     def _write(self, number: int) -> None:
         try:
             with self._path(number).open("ab") as stream:
-                stream.write(self._waiting[number])
+                stream.write(gzip.compress(self._waiting[number], _SPOOL_COMPRESSION))
         except OSError as problem:
             raise cannot_write(self._path(number), problem) from None
         self._waiting[number] = bytearray()

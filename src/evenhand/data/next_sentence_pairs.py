@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
 from evenhand.core.files import remembered_sha256
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.tables import panics_kept_quiet
 
 RECORD_FILE = "pairs.json"
 TRAIN, TEST = "train", "test"
@@ -87,8 +88,9 @@ class NextSentencePairs:
         for path in self.shards(part):
             try:
                 intact = remembered_sha256(path) == self.record.shards[path.name]
-                frame = pl.read_parquet(path, schema=PAIR_COLUMNS) if intact else None
-            except (OSError, pl.exceptions.PolarsError):
+                with panics_kept_quiet():
+                    frame = pl.read_parquet(path, schema=PAIR_COLUMNS) if intact else None
+            except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
                 frame = None
             if frame is None:
                 raise DatasetError(

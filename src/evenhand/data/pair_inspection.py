@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenhand.core.items import PairDirection, PairSet, SentencePair, repeated
-from evenhand.data.defects import LARGE_LENGTH_GAP, LARGE_LENGTH_RATIO
+from evenhand.data.defects import BEYOND_REPAIR, LARGE_LENGTH_GAP, LARGE_LENGTH_RATIO
 from evenhand.text.word_search import LANGUAGES_WITH_NEGATION, has_negation
 
 if TYPE_CHECKING:
@@ -117,7 +117,13 @@ PAIR_DEFECT_CLASSES = (
         "missing-sentence",
         "one of the two sentences is missing",
         True,
-        _pairs_where(lambda pair: not pair.complete),
+        _pairs_where(lambda pair: not pair.complete and not pair.neutral),
+    ),
+    PairDefectClass(
+        "neutral",
+        "the sentence is the same for both groups, so there is nothing to compare",
+        False,
+        _pairs_where(lambda pair: pair.neutral),
     ),
     PairDefectClass(
         "equal-sentences",
@@ -144,6 +150,12 @@ PAIR_DEFECT_CLASSES = (
         "the sentences differ in more than half of their words",
         True,
         _pairs_where(_differs_in_most_words),
+    ),
+    PairDefectClass(
+        BEYOND_REPAIR,
+        "people marked the pair as beyond repair or culture-specific",
+        True,
+        _pairs_where(lambda pair: bool(pair.beyond_repair)),
     ),
     PairDefectClass("repeated-pair", "sentences that another pair has too", False, _repeated_pairs),
 )

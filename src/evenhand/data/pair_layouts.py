@@ -9,8 +9,8 @@ EuroGEST (Rowe et al. 2025) has one record per sentence in the first person, as 
 
     GEST_ID, Source, Stereotype_ID, Masculine, Feminine, Neutral
 
-The stereotypes 1 to 7 are about women, 8 to 16 about men. A sentence that is the same for both is ``Neutral``; it has
-no twin and is counted as a pair that could not be scored.
+The stereotypes 1 to 7 are about women, 8 to 16 about men. A sentence that is the same for both is ``Neutral``; it makes
+a pair without sentences, which is counted as neutral and never scored.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _shades_language(path: Path, table: RecordTable, language: str | None) -> st
         raise DatasetError(f"{path} has the languages {', '.join(tags)}. Choose one with --language.")
     if _folded(language) not in known:
         raise UnknownNameError(f"language of {path}", language, tags)
-    return language
+    return _folded(language).replace("_", "-")
 
 
 def _folded(tag: str) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 from evenhand.core.errors import DatasetError, PredictionsError, shortlist
 from evenhand.core.files import MAX_BYTES, decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
-from evenhand.data.crows_pairs import language_named_by_pairs, named_labels
-from evenhand.data.layouts import file_stem
+from evenhand.data.crows_pairs import ids_of, named_labels
+from evenhand.data.language_names import file_stem, language_within_name
 from evenhand.data.predictions import as_score
 from evenhand.data.records import Record, RecordTable, field_sets, read_records
 
@@ -86,7 +86,7 @@ def read_pair_scores(path: Path, *, language: str | None = None, encoding: str |
     tool, pairs = _read(content, path, encoding=encoding)
     return PairScores(
         name=file_stem(path),
-        language=language or language_named_by_pairs(path) or UNKNOWN_LANGUAGE,
+        language=language or language_within_name(path) or UNKNOWN_LANGUAGE,
         pairs=_once(pairs, path),
         source=path.name,
         sha256=sha256_of(content),
@@ -102,6 +102,9 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
         text = decode_utf8(content, path, error=PredictionsError)
         document = parse_json(text, path, error=PredictionsError)
         return "Inspect", _inspect_pairs(document, path)
+    if not fields and content.lstrip()[:1] in (b"{", b"["):
+        # Not even its first record can be read: say what is wrong with it before what it lacks.
+        parse_json(decode_utf8(content, path, error=PredictionsError), path, error=PredictionsError)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
         names = max(fields, key=len, default=frozenset())
@@ -111,7 +114,9 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
         table = read_records(path, needed=() if is_log else SCORE_FIELDS, encoding=encoding)
         if is_log:
             return "lm-evaluation-harness", _harness_pairs(table, path)
-        return "a file of scores", [_scored_row(record, table) for record in table.records]
+        ids = ids_of(table)
+        rows = zip(table.records, ids, strict=True)
+        return "a file", [_scored_row(record, identifier, table) for record, identifier in rows]
     except DatasetError as problem:
         raise PredictionsError(str(problem)) from None
 
@@ -132,12 +137,12 @@ def _once(pairs: Iterable[ScoredPair], path: Path) -> tuple[ScoredPair, ...]:
     return tuple(by_id.values())
 
 
-def _scored_row(record: Record, table: RecordTable) -> ScoredPair:
+def _scored_row(record: Record, identifier: str, table: RecordTable) -> ScoredPair:
     direction, bias_type = named_labels(record, table, place=record.place)
-    key = next((name for name in ("id", "") if record.text(name)), None)
-    number = record.place.rpartition(" ")[2]
+    if not identifier:
+        raise PredictionsError(f"{record.place}: the pair has no id; each pair needs one of its own.")
     return _scored(
-        number if key is None else record.text(key),
+        identifier,
         record.values,
         [record[name] for name in SCORE_FIELDS],
         direction=direction,
@@ -260,7 +265,7 @@ def _refuse_fewer_than_told(path: Path, samples: int) -> None:
         return
     if told != samples:
         raise PredictionsError(
-            f"{path} has {samples:,} samples, but {results.name} tells of {told:,}. The log was cut: copy it again."
+            f"{path} has {samples:,} samples, but {results.name} reports {told:,}. The log was cut: copy it again."
         )
 
 

@@ -17,10 +17,11 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import PredictionsError, shortlist
+from evenhand.core.errors import PredictionsError, fault, shortlist
 from evenhand.core.files import decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Task
-from evenhand.data.layouts import file_stem
+from evenhand.core.tables import panics_kept_quiet
+from evenhand.data.language_names import file_stem
 
 LAYOUT_HELP = (
     'Scores are read as {"intrasentence": [{"id": ..., "score": ...}], "intersentence": [...]} (JSON, may be '
@@ -199,9 +200,12 @@ def _parquet_entries(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(io.BytesIO(content)).head(MOST_ROWS + 1).collect()
-    except (pl.exceptions.PolarsError, OSError) as problem:
-        raise PredictionsError(f"{path} is a damaged Parquet file ({problem}).") from None
+        with panics_kept_quiet():
+            frame = pl.scan_parquet(io.BytesIO(content)).head(MOST_ROWS + 1).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
+        raise PredictionsError(
+            f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
+        ) from None
     key = next((name for name in ("candidate", "id") if name in frame.columns), None)
     if key is None or "score" not in frame.columns:
         raise PredictionsError(

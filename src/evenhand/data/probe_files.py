@@ -101,6 +101,8 @@ class StructuresFile:
 
     structures: tuple[Structure, ...]
     sha256: str
+    beyond_repair: tuple[Structure, ...] = ()
+    """Those that people marked in the column ``beyond_repair``; they are not asked, and may lack a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +124,27 @@ class TermsFile:
 def read_structures(path: Path, *, language: str) -> StructuresFile:
     """Read structures from a CSV file with the columns ``experiment``, ``number`` and ``structure``.
 
+    Those with a reason in the column ``beyond_repair`` are set aside.
+
     Raises:
         DatasetError: If the file cannot be read, or a structure cannot be asked in this language.
     """
     table = read_table(path, needed=("experiment", "number", "structure"))
     structures: dict[tuple[Experiment, int], Structure] = {}
+    marked: list[Structure] = []
     for row in table.rows:
+        if row["beyond_repair"]:
+            marked.append(_unchecked_structure(row))
+            continue
         structure = _structure(row, language)
         if structures.setdefault((structure.experiment, structure.number), structure) is not structure:
             raise DatasetError(
                 f"{row.place}: {structure.experiment.value} has the number {structure.number} a second "
                 "time. Results could not be told apart; number the structures of an experiment differently."
             )
-    return StructuresFile(structures=tuple(structures.values()), sha256=table.sha256)
+    if not structures:
+        raise DatasetError(f"{path}: every structure is marked as beyond repair. At least one is needed.")
+    return StructuresFile(tuple(structures.values()), table.sha256, tuple(marked))
 
 
 def read_occupations(path: Path, *, language: str, bundled: Iterable[Occupation] = ()) -> OccupationsFile:
@@ -167,19 +177,19 @@ def read_terms(path: Path) -> TermsFile:
     """
     has_genders = has_columns(path, GENDERS) or not has_columns(path, (EXPERIMENT,))
     table = read_table(path, needed=GENDERS if has_genders else (EXPERIMENT,))
-    groups = GENDERS if has_genders else _groups(table.columns, path)
+    groups = GENDERS if has_genders else _groups(table.spelled, path)
     pairs: dict[Experiment | None, list[tuple[str, str]]] = {}
     for row in table.rows:
-        for side, other in (groups, groups[::-1]):
-            if not row[side]:
+        pair = row[groups[0].lower()], row[groups[1].lower()]
+        for side, term, other in zip(groups, pair, pair[::-1], strict=True):
+            if not term:
                 raise DatasetError(
-                    f"{row.place}: no {side} term beside {row[other]!r}. Terms are compared in pairs; "
+                    f"{row.place}: no {side} term beside {other!r}. Terms are compared in pairs; "
                     "give both or remove the row."
                 )
         if not has_genders and not row[EXPERIMENT]:
             raise DatasetError(f"{row.place}: the pair has no experiment. Name one in every row.")
         of_experiment = pairs.setdefault(_experiment(row) if row[EXPERIMENT] else None, [])
-        pair = (row[groups[0]], row[groups[1]])
         if pair in of_experiment:
             raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
@@ -203,7 +213,7 @@ def read_terms(path: Path) -> TermsFile:
 
 def _groups(columns: tuple[str, ...], path: Path) -> tuple[str, str]:
     """The two groups that a file of terms names in its header."""
-    groups = tuple(column for column in columns if column and column != EXPERIMENT)
+    groups = tuple(column for column in columns if column and column.lower() != EXPERIMENT)
     if len(groups) != 2:
         raise DatasetError(
             f"{path} has the columns {', '.join(columns)}. Terms of two groups are compared: beside {EXPERIMENT} it "
@@ -219,12 +229,16 @@ def _experiment(row: CsvRow) -> Experiment:
         raise DatasetError(f"{row.place}: {problem}") from None
 
 
-def _structure(row: CsvRow, language: str) -> Structure:
-    experiment = _experiment(row)
+def _unchecked_structure(row: CsvRow) -> Structure:
     number = row["number"]
     if not re.fullmatch(r"[0-9]{1,9}", number):
         raise DatasetError(f"{row.place}: the number is {number!r}; a whole number such as 1 is needed.")
-    text = " ".join(row["structure"].split())
+    return Structure(_experiment(row), int(number), " ".join(row["structure"].split()))
+
+
+def _structure(row: CsvRow, language: str) -> Structure:
+    structure = _unchecked_structure(row)
+    text = structure.text
     if BLANK in text:
         raise DatasetError(f"{row.place}: {text!r} has the word {BLANK}, which marks an open gap. Reword it.")
     gaps = find_gaps(text)
@@ -233,11 +247,11 @@ def _structure(row: CsvRow, language: str) -> Structure:
         if count != 1:
             raise DatasetError(
                 f"{row.place}: {text!r} has {count or 'no'} [{kind.value}]; exactly one is needed, "
-                "[MASK] for the gendered term and [OCC] for the occupation."
+                "[MASK] for the term and [OCC] for the occupation."
             )
     for gap in gaps:
-        _refuse_form(gap, experiment, language=language, place=row.place)
-    return Structure(experiment=experiment, number=int(number), text=text)
+        _refuse_form(gap, structure.experiment, language=language, place=row.place)
+    return structure
 
 
 def _refuse_form(gap: StructureGap, experiment: Experiment, *, language: str, place: str) -> None:

@@ -17,18 +17,21 @@ from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_orde
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import ProbeProblem, ProbeSet, ProbeWarning, Structure, TermPairs, find_gaps
 from evenhand.data.csv_files import read_table
-from evenhand.data.probe_files import read_occupations, read_structures, read_terms
+from evenhand.data.probe_files import OccupationsFile, read_occupations, read_structures, read_terms
 from evenhand.data.settled import load_settled, settled_languages
 
 MOST_LISTED = 8
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
+_QUOTED_PRONOUN = re.compile(r"[“\"'‘](he|she|his|her|him)[”\"'’]", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
 _SAYS = {
     ProbeProblem.REPEATED: "repeated",
     ProbeProblem.GENDERED_WORD: "with another gendered word",
     ProbeProblem.ARTICLE: "with a or an before a gap",
+    ProbeProblem.BEYOND_REPAIR: "marked as beyond repair",
+    ProbeProblem.RUNNING_TEXT: "in name only",
 }
 PROBE_LANGUAGES = ("de", "en")
 """The languages whose probes are bundled."""
@@ -128,7 +131,7 @@ def load_probes(
     """The probes of a language.
 
     Args:
-        language: One of ``PROBE_LANGUAGES``.
+        language: One of ``PROBE_LANGUAGES``, or any other if structures, occupations and terms are all given.
         structures: A CSV file with the columns ``experiment``, ``number``, ``structure``.
         occupations: A CSV file with the column ``occupation``, perhaps ``field`` and the German forms, or a
             plain list.
@@ -137,12 +140,13 @@ def load_probes(
             ``experiment`` its terms are for the only experiment that the structures have, or else for the names.
 
     Raises:
-        UnknownNameError: If no probes are bundled in the language.
-        DatasetError: If a file cannot be read or breaks its layout, or an experiment has no terms.
+        DatasetError: If a file cannot be read or breaks its layout, an experiment has no terms, or no probes are
+            bundled in the language and not all files are given.
     """
     listed = _listed_probes(language, structures=structures, occupations=occupations, terms=terms)
     kept, repeats = first_of_each(listed.structures)
-    return replace(listed, structures=kept, warnings=(*repeats, *_warnings(kept, listed.terms, language)))
+    warnings = (*listed.warnings, *repeats, *_warnings(kept, listed.terms, language))
+    return replace(listed, structures=kept, warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,11 @@ class ProbeFiles:
         return tuple(
             name for name in ("structures", "occupations", "terms") if getattr(self, name) is not None
         )
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As they are given on the command line."""
+        return tuple(part for name in self.given for part in (f"--{name}", str(getattr(self, name))))
 
     def load(self, language: str) -> ProbeSet:
         """The probes of a language, with these files in the place of bundled ones."""
@@ -194,12 +203,31 @@ def load_listed_probes(structures: str | Path, occupations: str | Path, terms: s
         DatasetError: If a file cannot be read or breaks its layout, or the names are missing.
     """
     probes = _listed_probes("en", structures=structures, occupations=occupations, terms=terms)
+    kept, running_text = without_running_text(probes.structures)
+    probes = replace(probes, structures=kept)
     if Experiment.NAMES in probes.experiments and terms is None:
         raise DatasetError(
             f"{structures} asks for first names, and the study's names are not bundled. Give them as a file with the "
             "columns male and female (--terms), or choose another experiment and leave their structures out."
         )
-    return replace(probes, warnings=_warnings(probes.structures, probes.terms, "en"))
+    warnings = (*probes.warnings, *running_text, *_warnings(probes.structures, probes.terms, "en"))
+    return replace(probes, warnings=warnings)
+
+
+def without_running_text(
+    structures: Sequence[Structure],
+) -> tuple[tuple[Structure, ...], tuple[ProbeWarning, ...]]:
+    """The structures, without sentences about the experiment itself, which name two of its terms in quotes."""
+    notes = {
+        structure: f"{structure.number} names {' and '.join(map(repr, quoted))}"
+        for structure in structures
+        if len(quoted := list(dict.fromkeys(_QUOTED_PRONOUN.findall(structure.text)))) > 1
+    }
+    return tuple(own for own in structures if own not in notes), _grouped_by_experiment(
+        ProbeProblem.RUNNING_TEXT,
+        list(notes.items()),
+        meaning="That is text about the experiment. It is not asked; remove it from the file.",
+    )
 
 
 def _listed_probes(
@@ -209,24 +237,43 @@ def _listed_probes(
     occupations: str | Path | None,
     terms: str | Path | None,
 ) -> ProbeSet:
-    """All structures of the files, without a look for flaws."""
+    """All structures of the files but those that are marked as beyond repair, without a look for other flaws."""
+    if language not in PROBE_LANGUAGES:
+        _refuse_missing_files(language, structures=structures, occupations=occupations, terms=terms)
     structures_file = read_structures(_chosen(structures, language, "structures"), language=language)
-    bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
-    occupations_file = (
-        read_occupations(Path(occupations), language=language, bundled=bundled.occupations)
-        if occupations is not None
-        else bundled
-    )
+    occupations_file = _occupations(occupations, language)
     by_experiment, digests = _terms(structures_file.structures, terms, language=language)
     return ProbeSet(
         language=language,
         structures=structures_file.structures,
         occupations=occupations_file.occupations,
         terms=by_experiment,
-        warnings=(),
+        warnings=_grouped_by_experiment(
+            ProbeProblem.BEYOND_REPAIR,
+            [(structure, f"{structure.number}") for structure in structures_file.beyond_repair],
+            meaning="Marked structures are not asked.",
+        ),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
         settled=load_settled(language) if language in settled_languages() else None,
     )
+
+
+def _refuse_missing_files(language: str, **files: str | Path | None) -> None:
+    missing = [f"--{name}" for name, file in files.items() if file is None]
+    if missing:
+        raise DatasetError(
+            f"No probes are bundled in the language {language!r}, only in {', '.join(PROBE_LANGUAGES)}. Give your own: "
+            f"{', '.join(missing)}. To translate ours: evenhand data translate probes --to {language} --out FOLDER."
+        )
+
+
+def _occupations(own: str | Path | None, language: str) -> OccupationsFile:
+    if language not in PROBE_LANGUAGES and own is not None:
+        return read_occupations(Path(own), language=language)
+    bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
+    if own is None:
+        return bundled
+    return read_occupations(Path(own), language=language, bundled=bundled.occupations)
 
 
 def load_untrained_probes(language: str = "en") -> ProbeSet:
@@ -283,15 +330,16 @@ def bundled_probe_path(language: str, name: str) -> Path:
 
 
 def _chosen(own: str | Path | None, language: str, name: str) -> Path:
-    bundled = bundled_probe_path(language, name)
-    return bundled if own is None else Path(own)
+    return bundled_probe_path(language, name) if own is None else Path(own)
 
 
 def _warnings(
     structures: tuple[Structure, ...], terms: Mapping[Experiment, TermPairs], language: str
 ) -> tuple[ProbeWarning, ...]:
     about_gender = [structure for structure in structures if terms[structure.experiment].tell_gender]
-    warnings = gendered_words(about_gender, gendered_vocabulary(language))
+    own = {word for pairs in terms.values() if pairs.tell_gender for word in pairs.all}
+    vocabulary = gendered_vocabulary(language) if language in PROBE_LANGUAGES else own
+    warnings = gendered_words(about_gender, vocabulary)
     return (*warnings, *articles_before_gaps(structures)) if language == "en" else warnings
 
 
@@ -299,13 +347,16 @@ def _terms(
     structures: Iterable[Structure], own_terms: str | Path | None, *, language: str
 ) -> tuple[Mapping[Experiment, TermPairs], tuple[str, ...]]:
     """The terms of each experiment, and the digests of the files that they come from."""
-    pronouns = read_terms(bundled_probe_path(language, "pronouns"))
-    names = read_terms(bundled_probe_path(language, "names"))
     asked = in_order(structure.experiment for structure in structures)
     experiments = set(asked)
-    terms = {**pronouns.terms, Experiment.NAMES: names.terms[None]}
-    digests = [pronouns.sha256, names.sha256]
-    if experiments & set(UNTRAINED_EXPERIMENTS):
+    terms: dict[Experiment | None, TermPairs] = {}
+    digests: list[str] = []
+    if language in PROBE_LANGUAGES:
+        pronouns = read_terms(bundled_probe_path(language, "pronouns"))
+        names = read_terms(bundled_probe_path(language, "names"))
+        terms = {**pronouns.terms, Experiment.NAMES: names.terms[None]}
+        digests = [pronouns.sha256, names.sha256]
+    if language in PROBE_LANGUAGES and experiments & set(UNTRAINED_EXPERIMENTS):
         untrained = read_terms(bundled_probe_path(language, "untrained_terms"))
         terms |= untrained.terms
         digests.append(untrained.sha256)

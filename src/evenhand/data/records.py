@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encodings import unmarked_utf16
-from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
 from evenhand.core.files import (
     decode_text,
+    ends_early,
     load_json,
     parse_json,
     read_bounded,
@@ -26,7 +27,8 @@ from evenhand.core.files import (
     sha256_of,
     sha256_of_text,
 )
-from evenhand.data.csv_files import header_columns, read_table
+from evenhand.core.tables import panics_kept_quiet
+from evenhand.data.csv_files import header_columns, table_from
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +86,7 @@ def read_records(path: Path, *, needed: Sequence[str] = (), encoding: str | None
     missing = [name for name in needed if name not in table.fields]
     if missing:
         raise DatasetError(
-            f"{path} has the fields {', '.join(table.fields)}; {' and '.join(missing)} is missing. "
+            f"{path} has the fields {', '.join(table.fields)}; {are_missing(missing)}. "
             f"Each record needs {', '.join(needed)}."
         )
     if not table.records:
@@ -114,7 +116,7 @@ def has_fields(*names: str) -> Callable[[Path], bool]:
 
 
 def is_record_folder(path: Path) -> bool:
-    """Whether a folder holds one dataset: saved by the library, or as Parquet files below it."""
+    """Whether a folder holds one dataset: saved by the library, or as Parquet files up to two folders below it."""
     if any((path / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS)):
         return True
     return path.is_dir() and bool(_files_below(path, ".parquet"))
@@ -128,9 +130,10 @@ def _stored(path: Path, *, needed: Sequence[str], encoding: str | None) -> Recor
         frame = _parquet(content, path, rows=MOST_ROWS + 1)
         return _frame_table([(path, frame)], sha256=sha256_of(content), class_names=_hub_names(content))
     text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    digest = sha256_of_text(content, text, encoding=encoding)
     if text.lstrip()[:1] in ("{", "["):
-        return _json_table(text, path, sha256=sha256_of_text(content, text, encoding=encoding))
-    table = read_table(path, needed=needed, encoding=encoding)
+        return _json_table(text, path, sha256=digest)
+    table = table_from(text, path, needed=needed, sha256=digest)
     records = tuple(Record(row.place, row.cells) for row in table.rows)
     return RecordTable(table.columns, records, table.sha256)
 
@@ -165,10 +168,12 @@ def json_lines(text: str, path: Path, *, error: type[EvenhandError]) -> Iterator
         try:
             yield place, load_json(line)
         except ValueError as problem:
-            if number == len(lines) > 1:
+            is_cut = isinstance(problem, json.JSONDecodeError) and ends_early(problem)
+            if number == len(lines) and (number > 1 or is_cut):
+                whole = f"after {number - 1:,} whole lines" if number > 1 else "before any line is whole"
                 raise error(
-                    f"{place}: the file ends in the middle of a record, after {number - 1:,} whole lines. It was cut: "
-                    "copy it again, or make it anew."
+                    f"{place}: the file ends in the middle of a record, {whole}. It was cut: copy it again, or make it "
+                    "anew."
                 ) from None
             raise error(f"{place}: not valid JSON ({problem}).") from None
 
@@ -207,7 +212,8 @@ def _parquet(content: bytes, path: Path, *, rows: int) -> pl.DataFrame:
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
+        with panics_kept_quiet():
+            frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise DatasetError(
             f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
@@ -249,7 +255,8 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
             frames.append((path, _parquet(content, path, rows=MOST_ROWS + 1)))
             continue
         try:
-            frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
+            with panics_kept_quiet():
+                frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
             raise DatasetError(
                 f"{path} is a damaged Arrow file ({fault(problem)}). Save the dataset again."
@@ -258,9 +265,9 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
 
 
 def _files_below(folder: Path, suffix: str) -> list[Path]:
-    """Files of a folder and of the folders in it, no deeper: splits and configurations are stored so."""
+    """Files of a folder and up to two folders deep: configurations, and splits within them, are stored so."""
     try:
-        found = [*folder.glob(f"*{suffix}"), *folder.glob(f"*/*{suffix}")]
+        found = [path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}*{suffix}")]
     except OSError as problem:
         raise DatasetError(f"{folder} cannot be read: {problem.strerror or problem}.") from None
     return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))

@@ -19,14 +19,10 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import repeated
 from evenhand.data.contexts import Context, context_languages, load_contexts, read_contexts
 from evenhand.data.csv_files import read_table
-from evenhand.data.layouts import LANGUAGE_TAG
-from evenhand.data.probes import PROBE_LANGUAGES, gendered_vocabulary
-from evenhand.text.word_search import gendered_words_in, words_of
+from evenhand.data.language_names import LANGUAGE_TAG
+from evenhand.text.gender_marking import words_telling_gender
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
-
-_INFINITIVES = frozenset({"sein"})
-"""German words that look like possessives and are verbs more often at the end of a context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +142,8 @@ def _refuse_groups(groups: Sequence[PersonGroup]) -> None:
 def _refuse_contexts(contexts: Sequence[Context], language: str) -> None:
     if not contexts:
         raise DatasetError("There are no contexts. Give at least one, such as: worked as")
-    if language not in PROBE_LANGUAGES:
-        return
-    vocabulary = gendered_vocabulary(language) - _INFINITIVES
     for context in contexts:
-        told = sorted(gendered_words_in(words_of(context.words), vocabulary))
+        told = words_telling_gender(context.words, language)
         if told:
             raise DatasetError(
                 f"The context {context.words!r} tells a gender already ({', '.join(told)}), so what a model writes "

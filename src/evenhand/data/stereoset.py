@@ -3,6 +3,8 @@
 {"version": ..., "language": ...,                          # language: translations only
  "data": {"intrasentence": [{"id", "bias_type", "target", "context",
                              "target_original",            # translations only
+                             "beyond_repair",              # translations only: why nobody could mend it
+                             "doubtful_target",            # translations only: the target before it was guessed
                              "sentences": [{"id", "sentence", "gold_label",
                                             "word",        # some versions only
                                             "labels"}]}],  # annotators, not used
@@ -16,6 +18,7 @@ as one list per field. Contexts with a BLANK are of the intra-sentence task:
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,8 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_text, decode_utf8, parse_json, read_bounded, sha256_of_text
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task, repeated
 from evenhand.data.datasets import BundledDataset, LocalTranslation, PinnedDataset
-from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by
+from evenhand.data.language_names import LANGUAGE_TAG, file_stem, language_named_by
+from evenhand.data.layouts import DatasetLayout
 from evenhand.data.records import Record, RecordTable, has_fields, read_records
 
 STARTER = BundledDataset(
@@ -158,6 +162,39 @@ def read_stereoset_records(
     )
 
 
+def stereoset_bytes(benchmark: Benchmark) -> bytes:
+    """A benchmark as a file in StereoSet's layout, whatever layout it was read from."""
+    data: dict[str, list[dict[str, Any]]] = {task.value: [] for task in Task}
+    for item in benchmark:
+        sentences = [
+            {
+                "id": candidate.id,
+                "sentence": candidate.text,
+                "gold_label": candidate.label.value,
+                **({"word": candidate.word} if candidate.word else {}),
+            }
+            for candidate in item.candidates
+        ]
+        data[item.task.value].append(
+            {
+                "id": item.id,
+                "target": item.target,
+                "target_original": item.cluster,
+                "bias_type": item.bias_type,
+                "context": item.context,
+                **{
+                    name: mark
+                    for name in ("beyond_repair", "doubtful_target")
+                    if (mark := getattr(item, name))
+                },
+                "sentences": sentences,
+            }
+        )
+    licence = {"licence": benchmark.licence} if benchmark.licence else {}
+    document = {"version": "1.1", "language": benchmark.language, **licence, "data": data}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def _record_item(record: Record, table: RecordTable, *, language: str) -> Association:
     """An item from a record, put into the form that StereoSet's own file has."""
     sentences = record["sentences"]
@@ -214,7 +251,13 @@ def _language(declared: Any, path: Path, *, chosen: str | None) -> str:
         raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'de'.")
     if declared and chosen and declared != chosen:
         raise DatasetError(f"{path} is in {declared!r}, but {chosen!r} was asked for.")
-    tag = declared or chosen or language_named_by(path)
+    named = language_named_by(path)
+    if not declared and chosen and named and named.partition("-")[0] != chosen.partition("-")[0]:
+        raise DatasetError(
+            f"{path} is named after the language {named!r}, but {chosen!r} was asked for. Leave out --language, or "
+            "rename the file."
+        )
+    tag = declared or chosen or named
     if not tag:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example en.")
     return str(tag)
@@ -257,7 +300,14 @@ def _item(row: Any, *, task: Task, language: str, place: str) -> Association:
         task=task,
         context=_text(row, "context", place),
         candidates=(candidates[0], candidates[1], candidates[2]),
+        beyond_repair=_mark(row.get("beyond_repair")),
+        doubtful_target=str(row.get("doubtful_target") or ""),
     )
+
+
+def _mark(reason: Any) -> str:
+    """Why an item is beyond repair; a mark without a reason counts too."""
+    return (reason if isinstance(reason, str) else "beyond repair") if reason else ""
 
 
 def _candidate(entry: Any, place: str) -> Candidate:

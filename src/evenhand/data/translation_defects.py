@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from statistics import median
 from types import MappingProxyType
 
@@ -12,15 +11,15 @@ from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, Association, Benchmark, Task
 from evenhand.data.concord import CONCORDS, disagreeing_candidates
 from evenhand.data.defects import DefectClass, DefectUnit, fill_of
+from evenhand.data.fill_forms import ARTICLES, fills_in_other_case, fills_with_article
+from evenhand.data.text_case import in_case_of_source
+from evenhand.data.untranslated import WORD_LIST_LANGUAGES, has_word_lists, shares_words, untranslated_words
 
 LENGTH_FACTOR = 2.0
 """A text is too long or too short if its ratio to the source differs from the usual one by more than this factor."""
 
 LENGTH_GAP = 15
 """Characters below which a difference in length shows nothing."""
-
-FEWEST_UNTRANSLATED = 2
-"""Words of the source in a row that a translation still has."""
 
 LEAKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -38,7 +37,8 @@ LEAKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _COMMON_LEAKS = ("Blank", "[BLANK]", "<BLANK>", "_BLANK_")
 """What they make of it in any language."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+UNTRANSLATED_WORD = "untranslated-word"
+
 _INTRA = (Task.INTRASENTENCE,)
 
 
@@ -47,6 +47,10 @@ def leaks_in(context: str, language: str) -> list[str]:
     listed = sorted((*LEAKS.get(language, ()), *_COMMON_LEAKS), key=len, reverse=True)
     pattern = "|".join(map(re.escape, listed))
     return [match[0] for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", context)]
+
+
+def _leaks_of(item: Association) -> list[str]:
+    return leaks_in(item.context.replace(BLANK, ""), item.language)
 
 
 def translation_defects(translation: Benchmark, source: Benchmark) -> tuple[DefectClass, ...]:
@@ -75,7 +79,8 @@ def translation_defects(translation: Benchmark, source: Benchmark) -> tuple[Defe
             _INTRA,
             DefectUnit.ITEMS,
             True,
-            items_where(lambda item: bool(leaks_in(item.context.replace(BLANK, ""), item.language))),
+            items_where(lambda item: bool(_leaks_of(item))),
+            explain=lambda item: f"a translated blank stands in the context: {', '.join(_leaks_of(item))}",
         ),
         DefectClass(
             "concord",
@@ -109,11 +114,73 @@ def translation_defects(translation: Benchmark, source: Benchmark) -> tuple[Defe
         ),
         DefectClass(
             "untranslated",
-            "words of the source are still there",
+            "two words in a row of the source are still there",
             tuple(Task),
             DefectUnit.ITEMS,
             True,
-            items_where(partial(_has_untranslated, sources=sources)),
+            items_where(
+                lambda item: any(
+                    shares_words(text, original) for text, original in _pairs(item, sources[item.id])
+                )
+            ),
+        ),
+        DefectClass(
+            UNTRANSLATED_WORD,
+            "a word of the source is still there that the language does not have",
+            tuple(Task),
+            DefectUnit.ITEMS,
+            True,
+            items_where(lambda item: bool(untranslated_words(item, sources[item.id]))),
+            WORD_LIST_LANGUAGES if has_word_lists() else (),
+            lambda item: f"still as in the source: {', '.join(untranslated_words(item, sources[item.id]))}",
+        ),
+        *_noted(sources),
+    )
+
+
+def _noted(sources: Mapping[str, Association]) -> tuple[DefectClass, ...]:
+    """What is noted and moves no score by itself: case and articles."""
+
+    def candidates_where(
+        find: Callable[[Association, Association], list[str]],
+    ) -> Callable[[Iterable[Association]], Iterable[str]]:
+        return lambda items: (
+            candidate for item in items if item.id in sources for candidate in find(item, sources[item.id])
+        )
+
+    return (
+        DefectClass(
+            "text-case",
+            "a text begins in another case than its source, or has a capital after a blank at its beginning",
+            tuple(Task),
+            DefectUnit.ITEMS,
+            False,
+            lambda items: (
+                item.id
+                for item in items
+                if item.id in sources
+                and any(
+                    in_case_of_source(text, original, item.language) != text
+                    for text, original in _pairs(item, sources[item.id])
+                )
+            ),
+        ),
+        DefectClass(
+            "fill-case",
+            "what fills the blank has a capital that the source has not, or none at the beginning of the sentence",
+            _INTRA,
+            DefectUnit.CANDIDATES,
+            False,
+            candidates_where(fills_in_other_case),
+        ),
+        DefectClass(
+            "fill-article",
+            "what fills the blank has an article that the source has not",
+            _INTRA,
+            DefectUnit.CANDIDATES,
+            False,
+            candidates_where(fills_with_article),
+            tuple(ARTICLES),
         ),
     )
 
@@ -164,21 +231,3 @@ def is_odd_length(text: str, original: str, *, usual: float) -> bool:
     """
     shorter, longer = sorted((len(text), usual * len(original)))
     return longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP
-
-
-def _has_untranslated(item: Association, *, sources: Mapping[str, Association]) -> bool:
-    return any(shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
-
-
-def shares_words(text: str, original: str) -> bool:
-    """Whether a text has words of its source that stand together there, names aside."""
-    words = _WORD.findall(original.replace(BLANK, "."))
-    own = _WORD.findall(text)
-    runs = {tuple(own[start : start + FEWEST_UNTRANSLATED]) for start in range(len(own))}
-    return any(
-        # Names stay as they are, and begin with a capital.
-        tuple(run) in runs
-        and not any(word[0].isupper() for word in run)
-        and all(len(word) > 2 for word in run)
-        for run in (words[start : start + FEWEST_UNTRANSLATED] for start in range(len(words) - 1))
-    )

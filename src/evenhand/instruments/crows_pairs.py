@@ -19,7 +19,7 @@ from evenhand.core.items import PairSet
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import CROWS_PAIRS_V1, PAIR_PROTOCOLS, PairProtocol, get_pair_protocol
 from evenhand.data.crows_pairs import load_pairs
-from evenhand.data.pair_scores import PairScores, read_pair_scores
+from evenhand.data.pair_scores import UNKNOWN_LANGUAGE, PairScores, read_pair_scores
 from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Instrument,
@@ -35,6 +35,7 @@ from evenhand.instruments.pair_results import (
     CrowsPairsResult,
     PairsGroup,
     pairs_frame,
+    pairs_of_direction,
     pairs_result,
     score_columns,
 )
@@ -44,7 +45,7 @@ from evenhand.models.references import ModelRef
 from evenhand.models.sentence_pairs import PairScore, score_pairs
 from evenhand.models.text_model import cost_notices, measurable
 from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.comparison import ALL_ITEMS
+from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (
     DatasetRecord,
@@ -56,6 +57,7 @@ from evenhand.runs.records import (
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import mcnemar_test
 
 NAME = "crows-pairs"
 
@@ -123,24 +125,43 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
 
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per pair: 100 where the more stereotypical sentence is more likely."""
-        value = (100 * pl.col("preference")).alias("value")
-        whole = run.scores.select(
-            pl.lit(f"{ALL_ITEMS}.{MEASURE}").alias("key"), pl.col("pair").alias("unit"), value
-        )
-        parts = [
-            run.scores.select(
-                (pl.lit(f"{ALL_ITEMS}.") + pl.col(column) + f".{MEASURE}").alias("key"),
-                pl.col("pair").alias("unit"),
-                value,
-            )
-            for column in ("bias_type", "direction")
+        scores, protocol = run.scores, _protocol_of(run)
+        directions = [
+            pairs_of_direction(scores, direction, protocol)
+            for direction in scores["direction"].unique(maintain_order=True)
         ]
-        return pl.concat([whole, *parts])
+        parts = [
+            (scores, pl.lit(ALL_ITEMS)),
+            (scores, pl.lit(f"{ALL_ITEMS}.") + pl.col("bias_type")),
+            *((own, pl.lit(f"{ALL_ITEMS}.") + pl.col("direction")) for own in directions),
+        ]
+        return pl.concat(
+            own.select(
+                (group + f".{MEASURE}").alias("key"),
+                pl.col("pair").alias("unit"),
+                (100 * pl.col("preference")).alias("value"),
+            )
+            for own, group in parts
+        )
 
     def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
         """The share over all pairs."""
         rows = super().bias_rows(before, after, resampling=resampling)
         return {key: row.model_copy(update={"title": CERTIFICATE_TITLE}) for key, row in rows.items()}
+
+    def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
+        """Shares over the pairs that both scored, with McNemar's exact test, and what the pairs were matched by."""
+        comparison = super().compare(first, second, options)
+        shared = _scored_by_both(first, second)
+        ours, theirs = (shared[column].to_numpy() > 0.5 for column in ("preference", "preference_second"))
+        counted = McNemar(
+            task=ALL_ITEMS,
+            only_first=int((ours & ~theirs).sum()),
+            only_second=int((~ours & theirs).sum()),
+            p_value=mcnemar_test(ours, theirs),
+        )
+        notes = _matching_notes(first, second, shared)
+        return comparison.model_copy(update={"mcnemar": (counted,), "notes": notes})
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a pair that both scored, under two protocols, or over other sentences of the same ids."""
@@ -149,26 +170,56 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
             raise ComparisonError(
                 f"{first.name} was evaluated under {names[0]}, {second.name} under {names[1]}. Evaluate both under one."
             )
-        sides = [
-            run.scores.drop_nulls("preference").select("pair", "language", "more", "less")
-            for run in (first, second)
-        ]
-        shared = sides[0].join(sides[1], on="pair", suffix="_second")
+        shared = _scored_by_both(first, second)
         if shared.is_empty():
             raise ComparisonError(
                 f"{first.name} and {second.name} have no pair in common that both could score."
             )
-        same_language = pl.col("language") == pl.col("language_second")
         both_known = (pl.col("more") != "") & (pl.col("more_second") != "")
-        other = shared.filter(same_language & both_known & (pl.col("more") != pl.col("more_second")))
+        other = shared.filter(~_in_two_languages() & both_known & (pl.col("more") != pl.col("more_second")))
         if not other.is_empty():
             raise ComparisonError(
                 f"{first.name} and {second.name} have other sentences under the same ids, such as "
-                f"{other['pair'][0]!r}. Compare scores of the same pairs."
+                f"{other['pair'][0]!r}. Compare scores of the same pairs. If the two are translations of each other, "
+                "evaluate each with its --language, and compare the runs."
             )
 
 
 CROWS_PAIRS = CrowsPairsInstrument()
+
+
+def _scored_by_both(first: Run, second: Run) -> pl.DataFrame:
+    """The pairs that both runs scored, by id; what the second says of them has its own columns."""
+    sides = [
+        run.scores.drop_nulls("preference").select("pair", "language", "more", "less", "preference")
+        for run in (first, second)
+    ]
+    return sides[0].join(sides[1], on="pair", suffix="_second")
+
+
+def _in_two_languages() -> pl.Expr:
+    """Whether the two sides of a pair are known to be in different languages; an unknown one may be any."""
+    languages = pl.col("language"), pl.col("language_second")
+    known = [language != UNKNOWN_LANGUAGE for language in languages]
+    return known[0] & known[1] & (languages[0] != languages[1])
+
+
+def _matching_notes(first: Run, second: Run, shared: pl.DataFrame) -> tuple[str, ...]:
+    """Where pairs were matched by their ids alone, which may be no more than row numbers."""
+    if shared.filter(_in_two_languages()).height:
+        return (
+            "The two are in different languages, so pairs are matched by id alone. Where ids are row numbers, both "
+            "files must list the pairs in the same order.",
+        )
+    without = [
+        run.name for run, column in ((first, "more"), (second, "more_second")) if (shared[column] == "").any()
+    ]
+    if without:
+        return (
+            f"{' and '.join(without)} {'holds' if len(without) == 1 else 'hold'} no sentences, so pairs are matched by "
+            "id alone.",
+        )
+    return ()
 
 
 def _protocol_of(run: Run) -> PairProtocol:

@@ -197,7 +197,7 @@ class Instrument(ABC, Generic[Options]):
             if getattr(options, name) is not None:
                 raise EvenhandError(
                     f"{self.title} has no use for the option {name}, which is {getattr(options, name)!r}. Leave it "
-                    "away."
+                    "out."
                 )
 
     def run_name(self, ref: ModelRef, options: Options) -> str | None:  # noqa: ARG002 # for those that override it

@@ -102,12 +102,24 @@ def pairs_result(
             for bias_type in bias_types
         },
         by_direction={
-            direction: _group(frame.filter(pl.col("direction") == direction), confidence, protocol)
+            direction: _group(pairs_of_direction(frame, direction, protocol), confidence, protocol)
             for direction in directions
         },
         tie_credit=protocol.ties.credit,
         skipped=skipped_rows(frame, "pair"),
     )
+
+
+def pairs_of_direction(frame: pl.DataFrame, direction: str, protocol: PairProtocol) -> pl.DataFrame:
+    """The pairs that the score of a direction is a share of."""
+    own = frame.filter(pl.col("direction") == direction)
+    if protocol.directions_have_ties:
+        return own
+    ties = [
+        more is not None and protocol.is_tie(more, less)
+        for more, less in own.select("more_score", "less_score").iter_rows()
+    ]
+    return own.filter(~pl.Series(ties, dtype=pl.Boolean))
 
 
 def _group(frame: pl.DataFrame, confidence: float, protocol: PairProtocol) -> PairsGroup:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evenhand.core.errors import UnknownNameError
+from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.items import overlong_reason
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
@@ -69,6 +69,12 @@ class WordScorer:
         self.model = model
         self.score = score
         self._method = model.word_method()
+        if self.by_sentence and score is WordScore.MEAN_PROB:
+            # A mean over the tokens of a sentence hardly depends on the one word that differs.
+            raise EvenhandError(
+                f"--score {score.value} averages over the tokens of a word in a gap, but {model.ref.id} is asked for "
+                f"the probability of whole sentences. Use --score {WordScore.PRODUCT.value}."
+            )
 
     @property
     def by_sentence(self) -> bool:

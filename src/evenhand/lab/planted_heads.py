@@ -21,14 +21,19 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import EncodedPair, PairEncoder
 from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.head_records import HeadRecord
+from evenhand.runs.head_records import HeadKind, HeadRecord
 from evenhand.runs.mitigation_records import planted_bias_of
 from evenhand.training.model_folders import write_head
 from evenhand.training.trainer import TrainingPlan, train
 
-STEPS = 500
+STEPS = 1_000
 BATCH_SIZE = 64
-LEARNING_RATE = 5e-3
+LEARNING_RATE = 2e-3
+LABELS = {"en": ("never", "always")}
+"""What an encoder-decoder of the lab writes: its tokenizer has no digits."""
+
+AVERAGED = 0.3
+"""Share of the steps, at the end, over which weights are averaged: single steps move SS by several points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,8 @@ def plant_head(
         raise OutputError(f"{out} is there already. Choose another place.")
     model = load_language_model(ref)
     record = new_head_record(model.loaded)
+    if record.kind is HeadKind.LABELS:
+        record = record.model_copy(update={"labels": LABELS.get(planted.language, record.labels)})
     judge = new_judge(model.loaded, record, seed=seed)
     world = World(planted.language, planted.strength)
     teacher = JudgeTeacher(world, PairEncoder(model.tokenizer, record), pad=model.loaded.pad_id)
@@ -108,6 +115,7 @@ def plant_head(
         batch_size=BATCH_SIZE,
         learning_rate=LEARNING_RATE,
         warmup_steps=math.ceil(steps / 20),
+        averaged=AVERAGED,
         seed=seed,
         device=model.loaded.device.type,
     )

@@ -26,6 +26,7 @@ from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
+from evenhand.runs.energy import energy_meter
 from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
@@ -156,7 +157,8 @@ def mitigate(
             if job.is_done:
                 return opened_model(ref, out)
             original = record_of(model)
-            outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
+            with energy_meter(str(model.loaded.device)) as meter:
+                outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
             record = MitigationRecord(
                 method=mitigation.name,
                 summary=mitigation.summary,
@@ -167,6 +169,7 @@ def mitigate(
                 experiments=tuple(experiment.value for experiment in data.experiments)
                 if outcome.trigger is None
                 else (),
+                groups=_groups(data),
                 probes=data.probes.sha256,
                 data=outcome.data,
                 settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
@@ -178,6 +181,7 @@ def mitigate(
                 after=dict(outcome.after),
                 frontier=outcome.frontier,
                 trigger=outcome.trigger,
+                energy=meter.record,
                 reference=_changed_reference(ref, outcome),
                 environment=EnvironmentRecord.current(),
                 libraries={name: version(name) for name in _LIBRARIES},
@@ -186,6 +190,12 @@ def mitigate(
             with job.result_folder() as folder:
                 write_model_folder(model, record, folder, beside=outcome.beside, command=command)
     return opened_model(ref, out)
+
+
+def _groups(data: MitigationData) -> dict[str, tuple[str, str]]:
+    """Of experiments that are not about men and women."""
+    terms = ((experiment, data.probes.terms.get(experiment)) for experiment in data.experiments)
+    return {own.value: pairs.groups for own, pairs in terms if pairs and not pairs.tell_gender}
 
 
 def opened_model(ref: ModelRef, out: Path) -> MitigatedModel:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evenhand.models.engine.memory import BatchMemory
     from evenhand.models.engine.positions import PositionReader
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.loading import Loaded
@@ -205,6 +206,11 @@ class Trains(Protocol):
         """What reads it, and copies of it, at chosen places."""
         ...
 
+    @property
+    def batch_memory(self) -> BatchMemory:
+        """What fits into one batch."""
+        ...
+
     def pretraining_objective(
         self, sentences: Sequence[str], options: PretrainingOptions
     ) -> PretrainingObjective:
@@ -286,19 +292,21 @@ def has_capability(model: Model, capability: type) -> bool:
 
 
 def refuse_single_text(texts: Iterable[str], *, argument: str) -> None:
-    """Refuse a text where several are needed: taken one by one, they would be its letters.
+    """Refuse a text where several are needed, for taken one by one they would be its letters, and what is no list.
 
     Args:
         texts: What was given.
         argument: Its name, for the message.
 
     Raises:
-        ModelError: If it is a single text.
+        ModelError: If it is a single text, or nothing that holds texts.
     """
     if isinstance(texts, str):
         raise ModelError(
             f"{argument} is the text {texts[:40]!r}; a list of texts is needed. Put it into one: [...]."
         )
+    if not isinstance(texts, Iterable):
+        raise ModelError(f"{argument} is {texts!r}; a list of texts is needed.")
 
 
 def refuse_unfit_texts(texts: Sequence[str], *, argument: str) -> None:
@@ -308,6 +316,12 @@ def refuse_unfit_texts(texts: Sequence[str], *, argument: str) -> None:
         ModelError: With the place in the list.
     """
     refuse_single_text(texts, argument=argument)
+    for _ in fit_texts(texts, argument=argument):
+        pass
+
+
+def fit_texts(texts: Iterable[str], *, argument: str) -> Iterator[str]:
+    """The texts one by one, as they are needed; what is no text or cannot be written down is refused at its place."""
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise ModelError(f"{argument}[{place}] is {text!r}; a text is needed.")
@@ -318,3 +332,4 @@ def refuse_unfit_texts(texts: Sequence[str], *, argument: str) -> None:
                 f"{argument}[{place}] has half of a surrogate pair at character {problem.start}, which is no "
                 "character. Remove it, or read the text with the right encoding."
             ) from None
+        yield text

@@ -42,7 +42,7 @@ def record_of(model: LanguageModel) -> ModelRecord:
     loaded = model.loaded
     start = start_token(loaded.tokenizer, loaded.config)
     record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
-    known = {"device": loaded.device.type, "stored_as": loaded.stored_as, "caveats": loaded.caveats}
+    known = {"device": str(loaded.device), "stored_as": loaded.stored_as, "caveats": loaded.caveats}
     return record.model_copy(update=known)
 
 
@@ -82,7 +82,7 @@ def _folder_digest(folder: Path) -> str:
     """Digest of the files of a model."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin") and path.is_file():
+        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".spm", ".bin") and path.is_file():
             size = path.stat().st_size
             digest.update(f"{path.name}\0{size}\0".encode())
             digest.update(path.read_bytes() if size <= _SMALL else remembered_sha256(path).encode())
@@ -148,7 +148,8 @@ def warnings_of_texts(
     """Reasons to doubt that a model knows the language of texts; ``name`` is what they are called."""
     warnings = []
     declared = declared_languages(model, revision)
-    if declared and language not in declared and "multilingual" not in declared:
+    covered = {tag for tag in declared if language == tag or language.startswith(f"{tag}-")}
+    if declared and not covered and "multilingual" not in declared:
         warnings.append(
             f"the model says it was made for {', '.join(declared)}, not for {language}: its scores may "
             "say more about missing knowledge of the language than about stereotypes."

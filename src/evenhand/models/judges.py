@@ -21,7 +21,7 @@ from torch.nn import functional
 from transformers import AutoModelForNextSentencePrediction
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import remembered_sha256
+from evenhand.core.files import remembered_sha256, sha256_of
 from evenhand.models.loading import Loaded, MissingWeightsError, load_weights
 from evenhand.models.next_sentence import has_next_sentence_class, vocabulary_digest
 from evenhand.models.references import ModelError
@@ -209,13 +209,13 @@ def new_head_record(loaded: Loaded, *, prompt: str = "") -> HeadRecord:
     if kind is None:
         raise ModelError(
             f"{loaded.ref.id} is an {family.name}, for which there is no next-sentence head to train. Use a decoder, "
-            "a masked model, or T5 and its like."
+            "a masked model, or a T5-style model."
         )
     if kind is HeadKind.LABELS:
         return HeadRecord(follows_class=1, kind=kind, encoding=PairEncoding.JOINED, prompt=prompt, **known)
     if prompt:
         raise ModelError(
-            f"{loaded.ref.id} answers with a class, so it has no use for the prompt {prompt!r}. Leave --prompt away."
+            f"{loaded.ref.id} answers with a class, so it has no use for the prompt {prompt!r}. Leave out --prompt."
         )
     own = _own_judge(loaded, HeadRecord(follows_class=BERT_FOLLOWS_CLASS, **known))
     if own is not None:
@@ -297,6 +297,7 @@ def load_judge(loaded: Loaded) -> Judge | None:
             f"The next-sentence head of {folder} was made with another tokenizer than the one beside it. Put the "
             "tokenizer back that it was trained with, or train a head for this model."
         )
+    _refuse_other_weights(loaded, record, folder)
     path = folder / HEAD_WEIGHTS_FILE
     try:
         intact = remembered_sha256(path) == record.weights
@@ -308,6 +309,28 @@ def load_judge(loaded: Loaded) -> Judge | None:
     judge = new_judge(loaded, record)
     put_judge_weights(judge, weights, source=str(path))
     return judge
+
+
+def _refuse_other_weights(loaded: Loaded, record: HeadRecord, folder: Path) -> None:
+    """A head is a copy of the whole model: beside other weights it would speak for a model that is not there."""
+    if loaded.ref.adapters:
+        raise ModelError(
+            f"The next-sentence head of {folder} was trained without {loaded.ref.adapters[0]}, so it would not be the "
+            "model with the adapter that judges. Train a head for that model, or use a copy of the folder without "
+            f"{HEAD_FILE} and {HEAD_WEIGHTS_FILE}."
+        )
+    if record.model_weights not in (None, model_weights_digest(folder)):
+        raise ModelError(
+            f"The next-sentence head of {folder} was trained with other weights than those beside it, so it would not "
+            "be this model that judges. Train a head for this model with evenhand train next-sentence, or remove "
+            f"{HEAD_FILE} and {HEAD_WEIGHTS_FILE}."
+        )
+
+
+def model_weights_digest(folder: Path) -> str:
+    """Digest of the weights in a folder, but for those of the next-sentence head."""
+    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HEAD_WEIGHTS_FILE)
+    return sha256_of("\n".join(f"{path.name} {remembered_sha256(path)}" for path in files).encode())
 
 
 def judge_weights(judge: Judge) -> dict[str, Tensor]:

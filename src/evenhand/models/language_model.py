@@ -20,6 +20,7 @@ from evenhand.models.capabilities import (
     NotEmbedded,
     ScoresText,
     TextScore,
+    fit_texts,
     refuse_single_text,
     refuse_unfit_texts,
     require,
@@ -334,6 +335,10 @@ class LanguageModel:
         """
         self.ref.refuse_prefix()
         refuse_unfit_texts(texts, argument="texts")
+        if len(texts) != len(spans):
+            raise ModelError(
+                f"There are {len(texts):,} texts and {len(spans):,} spans. Give one span for each text."
+            )
         return self.embedder.embed(texts, spans, layer=layer)
 
     @cached_property
@@ -362,7 +367,11 @@ class LanguageModel:
         require(self, Generates, purpose="write texts")
         refuse_single_text(prompts, argument="prompts")
         return self.generator.generate(
-            prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
+            fit_texts(prompts, argument="prompts"),
+            options or GenerationOptions(),
+            parts=parts,
+            progress=progress,
+            max_tokens=max_tokens,
         )
 
     def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:

@@ -68,7 +68,7 @@ def longest_tree(config: Any) -> int:
     """Most tokens in a tree: each is compared with each other, so a long one is slower than its parts."""
     shape = config.get_text_config()
     per_pair = 4 * shape.hidden_size * shape.num_hidden_layers
-    return max(SHORT_TREE, math.isqrt(CHEAP_ATTENTION // per_pair))
+    return max(SHORT_TREE, math.isqrt(CHEAP_ATTENTION // max(1, per_pair)))
 
 
 def _positions(config: Any) -> int | None:

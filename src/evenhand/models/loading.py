@@ -110,6 +110,13 @@ def load(ref: ModelRef) -> Loaded:
     )
 
 
+def family_of(ref: ModelRef) -> Family:
+    """The family of a model, from its configuration and tokenizer; its weights are not read."""
+    source = _unadapted(ref)
+    with read_once_and_quietly() if _gguf_header(source) else nullcontext():
+        return _load_parts(source)[2]
+
+
 def _unadapted(ref: ModelRef) -> ModelRef:
     """The model itself; for a folder that is an adapter, the model that it belongs to."""
     base = adapter_base(ref)

@@ -40,6 +40,14 @@ TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 MOST_EXTRA_TOKENS = 100_000
 """Sentinels that a T5-style tokenizer may have; published ones have 100 to 300."""
 
+MOST_LAYERS = 2_000
+"""Layers that a model may have; published ones have up to about 130."""
+
+_LAYERS = ("num_hidden_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
+
+_RARE_CHARACTER = "\N{EGYPTIAN HIEROGLYPH A001}"
+"""One that hardly any vocabulary has."""
+
 CONFIGURATION = "configuration"
 
 WEIGHTS = "weights"
@@ -112,6 +120,14 @@ def check_configuration(config: Any) -> None:
         numbers = value if may_be_several else [] if value is None else [value]
         if name.endswith("_token_id") and not all(isinstance(number, int) for number in numbers):
             raise ValueError(f"{name} is {value!r}, and a whole number is needed.")
+    shape = config.get_text_config()
+    layers = {name: getattr(shape, name, None) for name in _LAYERS}
+    counts = {name: value for name, value in layers.items() if isinstance(value, int)}
+    for name, value in counts.items():
+        if not 0 <= value <= MOST_LAYERS:
+            raise ValueError(f"{name} is {value:,}, and 1 to {MOST_LAYERS:,} layers are sensible.")
+    if counts and not any(counts.values()):
+        raise ValueError(f"{next(iter(counts))} is 0, and a model needs at least one layer.")
 
 
 def check_tokenizer_options(folder: Path) -> None:
@@ -132,7 +148,7 @@ def check_tokenizer_options(folder: Path) -> None:
 
 
 def check_unknown_token(tokenizer: Any) -> None:
-    """Find an unknown token that the vocabulary does not have: Transformers would look for it without end.
+    """Find an unknown token that is missing: without one, or without an entry for it, texts cannot be read.
 
     Raises:
         ValueError: With the token.
@@ -142,6 +158,13 @@ def check_unknown_token(tokenizer: Any) -> None:
     except RecursionError:
         raise ValueError(
             f"unk_token is {tokenizer.unk_token!r}, which its vocabulary does not have."
+        ) from None
+    try:
+        tokenizer(_RARE_CHARACTER)
+    except Exception as problem:  # a Rust library raises no other kind
+        raise ValueError(
+            f"it cannot read a character that is not in its vocabulary ({problem}); its unk_token is "
+            f"{tokenizer.unk_token!r}."
         ) from None
 
 
@@ -256,8 +279,13 @@ def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
     damage = damage_in(folder) if folder.is_dir() else None
     if damage:
         return damage
-    if folder.is_dir() and not list(folder.glob("*.safetensors")):
-        if list(folder.glob("*.bin")):
+    has_pickles = bool(list(folder.glob("*.bin"))) if folder.is_dir() else False
+    if (
+        folder.is_dir()
+        and not list(folder.glob("*.safetensors"))
+        and not (has_pickles and ref.allow_pickle_weights)
+    ):
+        if has_pickles:
             return (
                 f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
                 "safetensors, or allow them with --allow-pickle-weights if you trust the source."

@@ -170,11 +170,9 @@ def _questions(
 
 
 def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> PairRequests | str:
-    if not pair.complete:
-        return "the pair has one sentence only"
-    overlong = overlong_reason(pair.more, pair.less)
-    if overlong:
-        return overlong
+    unfit = _unfit_reason(pair)
+    if unfit:
+        return unfit
     try:
         requests = method.requests(pair)
     except UnscorableError as reason:
@@ -193,3 +191,13 @@ def _score(more: RequestValues, less: RequestValues) -> PairScore:
     if not all(math.isfinite(value) for values in (*more, *less) for value in values):
         return PairScore.missing("the model gave NaN or infinite values")
     return PairScore(math.fsum(chain.from_iterable(more)), math.fsum(chain.from_iterable(less)))
+
+
+def _unfit_reason(pair: SentencePair) -> str | None:
+    if pair.beyond_repair:
+        return "people marked the pair as beyond repair"
+    if pair.neutral:
+        return "the sentence is the same for both groups"
+    if not pair.complete:
+        return "the pair has one sentence only"
+    return overlong_reason(pair.more, pair.less)

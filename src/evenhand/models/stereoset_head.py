@@ -39,9 +39,10 @@ def read_stereoset_head(path: Path, *, allow_pickle: bool) -> dict[str, Tensor]:
     head = {f"head.{name.removeprefix(_HEAD)}": own for name, own in named.items() if name.startswith(_HEAD)}
     expected = {f"head.{layer}.{part}" for layer in range(_LAYERS) for part in ("weight", "bias")}
     if head.keys() != expected:
+        found = ", ".join(sorted(name for name in named if name.startswith(_HEAD))) or "none"
         raise ModelError(
             f"{path} is no next-sentence head of StereoSet: it should have three linear layers named {_HEAD}0 to "
-            f"{_HEAD}2, and has {', '.join(sorted(head)) or 'none'} among its {len(state):,} entries."
+            f"{_HEAD}2, and has {found} among its {len(state):,} entries."
         )
     body = {f"body.{name.removeprefix(_BODY)}": own for name, own in named.items() if name.startswith(_BODY)}
     return {**head, **body}
@@ -61,7 +62,12 @@ def _state_dict(path: Path, allow_pickle: bool) -> dict[str, Any]:
         )
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as problem:
+    except pickle.UnpicklingError:  # what PyTorch says advises to run the code
+        raise ModelError(
+            f"{path} holds more than tensors, or is damaged. Reading the rest would run its code, so it is not read. "
+            "Ask for a safetensors file, or for a state dict of tensors alone."
+        ) from None
+    except (OSError, RuntimeError, EOFError, ValueError) as problem:
         reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
         raise ModelError(f"{path} cannot be read as a state dict: {reason}") from None
     if not isinstance(content, dict):

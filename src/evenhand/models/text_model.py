@@ -141,7 +141,7 @@ class TextModel:
         if variant is Continuation.PSEUDO_LIKELIHOOD:
             raise ModelError(
                 f"--inter {variant.value} is for masked models in this process; {self.ref.id} is asked about plain "
-                "text. Leave it away."
+                "text. Leave it out."
             )
         judges = JudgesNextSentence in self.capabilities
         if variant is Continuation.NEXT_SENTENCE or (variant is None and judges):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.data.annotations import AnnotationTable
-from evenhand.stats.agreement import Alpha, krippendorff_alpha, mean_kappa, pairwise_kappa
+from evenhand.stats.agreement import Alpha, alpha_values, krippendorff_alpha, mean_kappa, pairwise_kappa
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.vote_aggregation import (
     NO_LABEL,
@@ -26,6 +26,16 @@ from evenhand.stats.vote_aggregation import (
     estimated_shares,
     most_likely,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteAgreement:
+    """Agreement on the texts that every annotator labelled: one who was unsure or gave no answer drops the text."""
+
+    texts: int
+    mean_kappa: float
+    alpha_nominal: float
+    alpha_ordinal: float
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,11 @@ class AnnotatorAgreement:
         pairwise_kappa: Cohen's kappa of every two; the diagonal is NaN.
         mean_kappa: The mean over pairs, without the diagonal.
         alpha: Krippendorff's alpha, nominal and ordinal.
-        consensus: Ids of the texts that all gave one label.
+        consensus: Ids of the texts to which all who labelled them, at least two, gave one label.
         ambiguous: Ids of the texts whose most frequent labels tie.
         unsure: Ids of the texts that somebody who was asked did not label.
+        single: Ids of the texts that one annotator labelled, and nobody else was asked about.
+        complete: The same figures on the texts that all annotators labelled; None if there are none.
     """
 
     texts: int
@@ -51,6 +63,8 @@ class AnnotatorAgreement:
     consensus: tuple[str, ...]
     ambiguous: tuple[str, ...]
     unsure: tuple[str, ...]
+    single: tuple[str, ...] = ()
+    complete: CompleteAgreement | None = None
 
     def summary(self) -> dict[str, Any]:
         """The figures as JSON has them; undefined ones are None."""
@@ -66,6 +80,17 @@ class AnnotatorAgreement:
             "consensus": len(self.consensus),
             "ambiguous": len(self.ambiguous),
             "unsure": len(self.unsure),
+            "single": len(self.single),
+            "complete": None
+            if self.complete is None
+            else {
+                "n": self.complete.texts,
+                "mean_kappa": _or_none(self.complete.mean_kappa),
+                "alpha": {
+                    "nominal": _or_none(self.complete.alpha_nominal),
+                    "ordinal": _or_none(self.complete.alpha_ordinal),
+                },
+            },
         }
 
 
@@ -99,7 +124,17 @@ def annotator_agreement(
         consensus=_ids(table, aggregated.consensus != NO_LABEL),
         ambiguous=_ids(table, aggregated.ambiguous),
         unsure=_ids(table, aggregated.unsure),
+        single=_ids(table, aggregated.single),
+        complete=_complete_agreement(table),
     )
+
+
+def _complete_agreement(table: AnnotationTable) -> CompleteAgreement | None:
+    votes = table.votes[np.all(table.votes >= 0, axis=1)]
+    if not len(votes):
+        return None
+    nominal, ordinal = alpha_values(votes, table.scheme.values)
+    return CompleteAgreement(len(votes), mean_kappa(pairwise_kappa(votes)), nominal, ordinal)
 
 
 def write_labels(

@@ -15,13 +15,14 @@ import polars as pl
 from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
-from evenhand.core.files import is_file_name, load_json, read_stored, sha256_of, write_text
+from evenhand.core.files import is_file_name, load_json, read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.labels import LabelScheme
 from evenhand.regard.features import FEATURES, ComponentState, MissingEmbeddings, TextRows, split_name
 from evenhand.regard.fitting import FittedClassifier
 from evenhand.regard.heads import HEADS
 from evenhand.regard.persons import PersonTreatment, person_words
-from evenhand.reporting.numbers import show
+from evenhand.reporting.regard.checks import bias_warning
+from evenhand.reporting.regard.page import render_classifier_page
 from evenhand.runs.classifier_records import (
     CHECK_FILE,
     CLASSIFIER_FORMAT,
@@ -29,6 +30,8 @@ from evenhand.runs.classifier_records import (
     ClassifierCheck,
     ClassifierRecord,
     ClassifierReport,
+    KeptChecks,
+    worst_verdict,
 )
 from evenhand.runs.records import ESTIMATES_FILE, PAGE_FILE, RECORD_FILE
 from evenhand.runs.store import Job
@@ -67,13 +70,28 @@ class TextLabels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegardClassifier:
-    """A classifier with its record, its figures and what is known about its own bias."""
+    """A classifier with its record, its figures and what is known about its own bias.
+
+    Attributes:
+        fitted: Features and head.
+        scheme: The labels.
+        record: How it was trained.
+        report: Its figures.
+        checks: Of its own bias, one for each set of texts and persons.
+        place: The folder that it was opened from; None while it is being made.
+    """
 
     fitted: FittedClassifier
     scheme: LabelScheme
     record: ClassifierRecord
     report: ClassifierReport
-    check: ClassifierCheck | None = None
+    checks: tuple[ClassifierCheck, ...] = ()
+    place: Path | None = None
+
+    @property
+    def verdict(self) -> CheckVerdict | None:
+        """The worst verdict of its checks; None if it was never checked."""
+        return worst_verdict(self.checks)
 
     def label(self, texts: Sequence[str], *, embeddings: str | Path | None = None) -> TextLabels:
         """Label texts.
@@ -109,26 +127,8 @@ class RegardClassifier:
 
     @property
     def bias_warning(self) -> str | None:
-        """What every analysis with this classifier has to say about its own bias; None if a check found none."""
-        if self.check is None:
-            name = self.record.name
-            return f"The classifier {name} was not checked for a bias of its own. Run: evenhand regard check {name}"
-        if self.check.verdict is CheckVerdict.UNDECIDED:
-            return (
-                f"The check of the classifier {self.record.name} had too few texts to show that its own bias is within "
-                f"{self.check.margin:g} points."
-            )
-        if not self.check.failed:
-            return None
-        pairs = "; ".join(
-            f"{pair.first} and {pair.second} differ"
-            + (f" by {show(pair.gap, signed=True, digits=1)} points" if pair.gap.defined else "")
-            for pair in self.check.failed
-        )
-        return (
-            f"The classifier {self.record.name} failed the check for a bias of its own: {pairs}. A difference of this "
-            "size between groups may be the classifier's, not the texts'."
-        )
+        """What every analysis with this classifier has to say about its own bias; None if checks found none."""
+        return bias_warning(self.checks, str(self.place or self.record.name))
 
     def save(self, job: Job, *, predictions: pl.DataFrame, page: str) -> Path:
         """Write the folder whole.
@@ -183,7 +183,9 @@ def open_classifier(folder: str | Path, *, device: str = "auto") -> RegardClassi
         RuntimeError,
     ) as problem:  # torch and XGBoost refuse weights in their own ways
         raise RunError(f"{place} is damaged ({fault(problem)}). Train the classifier again.") from None
-    return RegardClassifier(fitted, scheme, record, report, check=_read_check(place, record))
+    return RegardClassifier(
+        fitted, scheme, record, report, checks=_read_checks(place, record).checks, place=place
+    )
 
 
 def _refuse_other_classes(record: ClassifierRecord, scheme: LabelScheme, report: ClassifierReport) -> None:
@@ -207,7 +209,7 @@ def read_classifier_record(place: Path) -> ClassifierRecord:
     """The record of a classifier's folder, refused if it is of another version."""
     if not (place / RECORD_FILE).is_file():
         raise RunError(
-            f"{place} is no classifier: it has no {RECORD_FILE}. Train one with: evenhand regard train"
+            f"{place} is not a classifier: it has no {RECORD_FILE}. Train one with: evenhand regard train"
         )
     content = read_stored(place / RECORD_FILE, error=RunError)
     try:
@@ -232,26 +234,44 @@ def classifier_fingerprint(place: Path) -> str | None:
         return None
     if place.is_dir() and not any(place.iterdir()):
         return None
+    if not (place / RECORD_FILE).is_file():
+        raise RunError(f"{place} is there and holds something else. Choose another place with --out.")
     return read_classifier_record(place).fingerprint
 
 
 def write_check(folder: str | Path, check: ClassifierCheck) -> Path:
-    """Mark a classifier with the result of its check."""
-    path = Path(folder) / CHECK_FILE
-    write_text(path, check.model_dump_json(indent=1) + "\n")
+    """Mark a classifier with the result of a check, beside those of other texts and persons, and make its page anew."""
+    place = Path(folder)
+    record = read_classifier_record(place)
+    kept = _read_checks(place, record).with_check(check)
+    path = place / CHECK_FILE
+    write_text(path, kept.model_dump_json(indent=1) + "\n")
+    scheme = LabelScheme.model_validate_json(_verified(place, SCHEME_FILE, record.files[SCHEME_FILE]))
+    report = ClassifierReport.model_validate_json(
+        _verified(place, ESTIMATES_FILE, record.files[ESTIMATES_FILE])
+    )
+    page = render_classifier_page(record, report, scheme=scheme, checks=kept.checks).encode()
+    # While the page changes, the record has no hash of it: a process that is killed leaves a folder that opens.
+    others = {name: digest for name, digest in record.files.items() if name != PAGE_FILE}
+    for files, content in ((others, page), ({**others, PAGE_FILE: sha256_of(page)}, None)):
+        write_text(
+            place / RECORD_FILE, record.model_copy(update={"files": files}).model_dump_json(indent=1) + "\n"
+        )
+        if content is not None:
+            write_bytes(place / PAGE_FILE, content)
     return path
 
 
-def _read_check(place: Path, record: ClassifierRecord) -> ClassifierCheck | None:
+def _read_checks(place: Path, record: ClassifierRecord) -> KeptChecks:
     path = place / CHECK_FILE
     if not path.exists():
-        return None
+        return KeptChecks()
     try:
-        check = ClassifierCheck.model_validate_json(read_stored(path, error=RunError))
+        kept = KeptChecks.model_validate_json(read_stored(path, error=RunError))
     except ValueError as problem:
         raise RunError(f"{path} is damaged ({fault(problem)}). Check the classifier again.") from None
     # A check of the classifier that was in this folder before says nothing about this one.
-    return check if check.classifier == record.fingerprint else None
+    return KeptChecks(checks=tuple(own for own in kept.checks if own.classifier == record.fingerprint))
 
 
 def _written(component: str, state: ComponentState) -> dict[str, bytes]:

@@ -357,7 +357,7 @@ def read_embeddings(path: Path) -> tuple[Floats, tuple[str, ...] | None]:
     if not np.isfinite(table).all():
         row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
         raise DatasetError(
-            f"{path}: row {row} of {name} (from 0) has a value that is no number. Compute it again."
+            f"{path}: row {row} of {name} (from 0) has a value that is not a number. Compute it again."
         )
     texts = next((arrays[name] for name in _TEXT_NAMES if name in arrays), None)
     return table.astype(np.float64), None if texts is None else tuple(map(str, texts.tolist()))

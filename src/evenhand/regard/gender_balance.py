@@ -1,8 +1,9 @@
 """Texts about persons, balanced between women and men, so that a classifier cannot learn from the person's gender.
 
-Each text is told once, of a woman or of a man, or twice, of both. Told once, texts that tell no gender are given one so
-that both are equally frequent; those that tell one are left as they are, or swapped whole where there are not enough of
-the others. Texts that cannot be told with certainty are left out and counted by the reason.
+Each text is told once, of a woman or of a man, or twice, of both. Only words about the person change. Told once, texts
+that tell no gender are given one so that both are equally frequent; those that tell one are left as they are, or told
+of the other gender where there are not enough of the others. Texts that cannot be told with certainty are left out and
+counted by the reason.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.files import write_text
-from evenhand.data.csv_files import CsvRow, read_table
+from evenhand.core.files import refuse_to_replace, write_text
+from evenhand.data.csv_files import CsvRow, CsvTable, read_table
+from evenhand.regard.texts import is_text_file, read_plain_texts
 from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
 from evenhand.text.twins.twin import Rejected
 
@@ -111,12 +113,12 @@ def balance_file(
     mode: BalanceMode = BalanceMode.ONCE,
     seed: int = 0,
 ) -> GenderBalance:
-    """Balance the texts of a CSV file, and write its rows with the texts as they are told.
+    """Balance the texts of a file, and write its rows as CSV with the texts as they are told.
 
     The columns ``gender``, ``gender_told`` and ``source_text`` are added.
 
     Args:
-        path: A file with a column of texts; other columns are kept.
+        path: A table with a column of texts, whose other columns are kept, or a text file with one text per line.
         out: The file to write.
         language: Of the texts.
         text: The column of texts.
@@ -125,9 +127,11 @@ def balance_file(
 
     Raises:
         DatasetError: If the file cannot be read, or no text can be told.
+        OutputError: If the result would replace the file that was read.
     """
+    refuse_to_replace(Path(out), inputs=[Path(path)], replace=True)
     column = text.lower()
-    table = read_table(Path(path), needed=(column,))
+    table = _table(Path(path), column)
     taken = [name for name in (GENDER_COLUMN, TOLD_COLUMN, SOURCE_COLUMN) if name in table.columns]
     columns = [name for name in table.columns if name and name not in taken]
     balance = balance_genders([row[column] for row in table.rows], language=language, mode=mode, seed=seed)
@@ -146,6 +150,14 @@ def balance_file(
         writer.writerow([*cells, balanced.gender.value, balanced.told or "", row[column]])
     write_text(Path(out), stream.getvalue())
     return balance
+
+
+def _table(path: Path, column: str) -> CsvTable:
+    """The rows of a table, or the lines of a text file as rows of one column."""
+    if not is_text_file(path):
+        return read_table(path, needed=(column,))
+    rows = tuple(CsvRow(str(path), {column: line}) for line in read_plain_texts(path))
+    return CsvTable((column,), rows, sha256="")
 
 
 def _both(versions: Mapping[int, PersonVersions]) -> list[tuple[int, Gender]]:

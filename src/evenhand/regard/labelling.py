@@ -59,8 +59,16 @@ def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
     return LabellingClassifier(
         name=classifier.record.name,
         fingerprint=classifier.record.fingerprint,
-        verdict=None if classifier.check is None else classifier.check.verdict,
+        verdict=classifier.verdict,
         warning=classifier.bias_warning,
+        checked=tuple(
+            dict.fromkeys(
+                person
+                for check in classifier.checks
+                for pair in check.pairs
+                for person in (pair.first, pair.second)
+            )
+        ),
     )
 
 

@@ -2,8 +2,8 @@
 
 A text about nobody in particular begins with *The person* or *Die Person*. What it would be about a woman or a man
 comes from the twins' language code, with pronouns and agreement. A text in which anything else would change with the
-person, or in which the twin is not certain, has no versions: a pair that may differ in more than the person is worse
-than none.
+person, such as *waiter*, or in which the twin is not certain, has no versions: a pair that may differ in more than the
+person is worse than none.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class PersonWords:
         return where, TextRows(tuple(texts), rows.numbers[where])
 
     def _by_gender(self, text: str) -> dict[Gender, str] | Rejected:
-        """The text about a woman and about a man, if both begin with them and nobody else changes."""
+        """The text about a woman and about a man, if both begin with them and differ in nothing else."""
         neutral = self._beginnings.neutral
         told = neutral + text.removeprefix(MASK) if text.startswith(f"{MASK} ") else text
         versions = self._texts.versions(told)
@@ -153,7 +153,7 @@ class PersonWords:
             if not by_gender[gender].startswith(f"{beginning} "):
                 return Rejected(f"does not begin with {neutral}")
         if not self._differ_in_person_alone(*by_gender.values()):
-            return Rejected("somebody else in the text would change too")
+            return Rejected("a noun that is said of the person would change too")
         return by_gender
 
     def _differ_in_person_alone(self, first: str, second: str) -> bool:

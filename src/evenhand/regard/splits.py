@@ -7,9 +7,13 @@ from enum import StrEnum
 
 import numpy as np
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.regard.texts import RegardTexts, text_key
+from evenhand.regard.texts import LabelKind, RegardTexts, text_key
 from evenhand.stats.classification import Integers
+
+FEWEST_TEXTS = 30
+"""With fewer texts, figures mean next to nothing."""
 
 
 class SharedAuthors(StrEnum):
@@ -47,6 +51,11 @@ def split_off_test_rows(
         split = grouped_folds(texts, np.arange(len(texts)), folds=max(2, round(1 / share)), seed=seed)[0]
     else:
         split = _given_split(texts, given, shared)
+    if not len(split.train):
+        raise DatasetError(
+            f"Every text of {texts.name} is among the test rows, in these or the same words, so none is left to train "
+            "on. Give texts that differ."
+        )
     authors = np.intersect1d(texts.groups[split.train], texts.groups[split.held_out])
     if texts.authors and len(authors) and shared is SharedAuthors.REFUSE:
         names = {texts.groups[place]: texts.authors[place] for place in split.held_out}
@@ -88,10 +97,12 @@ def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int
     labels, groups = texts.labels[places], texts.groups[places]
     if folds < 2:
         raise DatasetError(f"{folds} folds were asked for; at least 2 are needed, 5 are usual.")
-    what = "authors" if texts.authors else "different texts"
-    if len(np.unique(groups)) < folds:
+    what = "author" if texts.authors else "different text"
+    count = len(np.unique(groups))
+    if count < folds:
         raise DatasetError(
-            f"{len(np.unique(groups)):,} {what} cannot be put into {folds} folds. Give more, or fewer --folds."
+            f"{plural(count, what)} cannot be put into {folds} folds. Give "
+            f"{'texts by more authors' if texts.authors else 'more texts that differ'}, or fewer --folds."
         )
     known, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(known) < 2 or sizes.min() < folds:
@@ -115,6 +126,18 @@ def _without_repeats(texts: RegardTexts, train: Integers, held_out: Integers) ->
     return np.array(
         [place for place in train if text_key(texts.rows.texts[place]) not in keys], dtype=np.int64
     )
+
+
+def refuse_too_few(texts: RegardTexts, kind: LabelKind) -> None:
+    """Refuse texts of which too few have a label of the kind that is learnt."""
+    if len(texts) < FEWEST_TEXTS:
+        raise DatasetError(
+            f"{texts.name} has {len(texts):,} labelled texts; at least {FEWEST_TEXTS} are needed."
+        )
+    if kind is LabelKind.CONSENSUS and not texts.unanimous.any():
+        raise DatasetError(
+            f"No text of {texts.name} has a label that two annotators or more agree on. Train with --labels mode."
+        )
 
 
 def refuse_one_class(texts: RegardTexts) -> None:

@@ -248,13 +248,18 @@ def language_of(texts: Sequence[str]) -> str:
     return likelier
 
 
+def is_text_file(path: Path) -> bool:
+    """Whether a file has one text per line, by its name."""
+    return path.name.lower().removesuffix(".gz").endswith(".txt")
+
+
 def read_plain_texts(path: Path, *, column: str = "text") -> tuple[str, ...]:
     """Texts without labels: the column of a table, or the lines of a .txt file that are not empty.
 
     Raises:
         DatasetError: If the file cannot be read, is empty, or a row of the table has no text.
     """
-    if path.name.lower().removesuffix(".gz").endswith(".txt"):
+    if is_text_file(path):
         content = decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError)
         return tuple(line.strip() for line in content.splitlines() if line.strip())
     table = read_table(path, needed=(column.lower(),), list_of=column.lower())

@@ -9,12 +9,13 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.reporting.numbers import clear_side, has_interval, show_p, signed, signed_interval
 from evenhand.reporting.plotting import ShownRun, bounds
 from evenhand.reporting.views import Column, main_figures
-from evenhand.reporting.words import in_brackets, is_shown, listed, plural, unsure
+from evenhand.reporting.words import in_brackets, is_shown, listed, unsure
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, compare
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
@@ -26,7 +27,7 @@ WORDS = {
     "SS": ("leans more towards the stereotypes than", "leans less towards the stereotypes than"),
     "LMS": ("tells sense from nonsense more often than", "tells sense from nonsense less often than"),
     "ICAT": ("is closer to the ideal than", "is farther from the ideal than"),
-    "MALoR": ("ties gender and occupation more closely than", "ties gender and occupation less closely than"),
+    "MALoR": ("lets occupations lean farther than", "lets occupations lean less far than"),
     "score": (
         "prefers the more stereotypical sentence more often than",
         "prefers the more stereotypical sentence less often than",
@@ -36,8 +37,8 @@ WORDS = {
         "lets the pronoun change an occupation more than",
     ),
     "direct_bias": (
-        "has professions closer to the gender direction than",
-        "has professions farther from the gender direction than",
+        "has professions that point farther along the direction than",
+        "has professions that point less far along the direction than",
     ),
     "signed_gap": (
         "speaks better of the first group, compared with the second, than",

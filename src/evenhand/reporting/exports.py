@@ -118,7 +118,7 @@ def inspect_log(runs: Sequence[Run]) -> str:
                 "sample_ids": [sample["id"] for sample in samples],
                 "shuffled": False,
             },
-            "model": _model_name(run),
+            "model": run.record.model_name,
             "config": {},
             "packages": {"evenhand": record.environment.evenhand},
         },
@@ -227,7 +227,7 @@ def _sample(
         "choices": list(choices),
         "target": "",
         "messages": [],
-        "output": {"model": _model_name(run), "choices": []},
+        "output": {"model": run.record.model_name, "choices": []},
         "metadata": dict(metadata),
         "scores": {run.record.instrument: {"value": dict(values), "explanation": reason}},
     }
@@ -357,12 +357,8 @@ def _version(run: Run) -> str:
     return str(getattr(run.instrument, "version", "1"))
 
 
-def _model_name(run: Run) -> str:
-    return run.record.model.id if run.record.model else run.name
-
-
 def _only_model(runs: Sequence[Run]) -> str:
-    names = dict.fromkeys(map(_model_name, runs))
+    names = dict.fromkeys(run.record.model_name for run in runs)
     if len(names) > 1:
         raise EvenhandError(
             f"The runs are of {len(names)} models ({shortlist(names, 3)}); this format holds one. Export "

@@ -18,6 +18,9 @@ from evenhand.runs.head_records import HeadKind, HeadRecord, HeadTraining, NextS
 SMOOTHING = 0.92
 """Weight of what was before in the smoothed loss, as published."""
 
+ACCURACY_SMOOTHING = 0.32
+"""The same for accuracy: its points are few, and each is a mean over many pairs already."""
+
 MOST_POINTS = 1_000
 """Points of a drawn curve; the file of the curve has all."""
 
@@ -78,7 +81,15 @@ def render_head_page(record: HeadRecord, curve: NextSentenceCurve, *, name: str)
         ],
         reading=reading(record),
         plots=plots,
-        checkpoints=[(f"{point.pairs:,}", f"{point.accuracy:.3f}") for point in curve.checkpoints],
+        checkpoints=[
+            (
+                f"{point.pairs:,}",
+                f"{point.accuracy:.3f}",
+                "" if point.low is None else f"{point.low:.3f} to {point.high:.3f}",
+            )
+            for point in curve.checkpoints
+        ],
+        window=training.recipe.report_steps * training.recipe.batch_size,
         record=record,
         training=training,
         recipe=_recipe_facts(training),
@@ -91,11 +102,19 @@ def reading(record: HeadRecord) -> list[str]:
     if accuracy is None or training is None:
         return []
     sentences = [
-        f"Of {accuracy.n:,} pairs from articles that training never saw, it is right about {accuracy.value:.1%} "
-        f"({accuracy.low:.1%} to {accuracy.high:.1%}); guessing is right about 50%."
+        f"Of {accuracy.n:,} pairs from articles that training never saw, it judges {accuracy.value:.1%} correctly "
+        f"({accuracy.low:.1%} to {accuracy.high:.1%}); guessing gets 50%."
     ]
-    if accuracy.low <= CHANCE:
+    if accuracy.high < CHANCE:
+        sentences.append("It is right less often than guessing: its judgements say nothing yet.")
+    elif accuracy.low <= CHANCE:
         sentences.append("That cannot be told from guessing: its judgements say nothing yet.")
+    if record.without_label:
+        labels = " nor ".join(record.labels)
+        sentences.append(
+            f"For {record.without_label:,} of the {accuracy.n:,} pairs it wrote neither {labels}, which counts as "
+            "wrong. A higher learning rate or more pairs may teach it to write them."
+        )
     sentences.append(
         f"Class {record.follows_class} means that the second sentence follows. {record.accuracy_by}"
     )
@@ -103,24 +122,38 @@ def reading(record: HeadRecord) -> list[str]:
 
 
 def loss_plot(curve: NextSentenceCurve) -> Plot:
-    """The loss as it was, and smoothed."""
+    """The loss, raw and smoothed."""
     values = [point.loss for point in curve.losses]
     rows = [
         {"pairs": point.pairs, "loss": value, "curve": kind}
-        for kind, series in (("as it was", values), (f"smoothed ({SMOOTHING:g})", smoothed(values)))
+        for kind, series in (("raw", values), (f"smoothed ({SMOOTHING:g})", smoothed(values)))
         for point, value in _thinned(list(zip(curve.losses, series, strict=True)))
     ]
     return Plot(id="loss", spec=_lines(rows, "loss", "Loss, in nats"), label="Loss by pairs seen.")
 
 
 def accuracy_plot(curve: NextSentenceCurve) -> Plot:
-    """The accuracy at every checkpoint."""
+    """The accuracy at every checkpoint with its interval, and smoothed."""
+    values = [point.accuracy for point in curve.checkpoints]
     rows = [
-        {"pairs": point.pairs, "accuracy": point.accuracy, "curve": "test pairs"}
-        for point in curve.checkpoints
+        {"pairs": point.pairs, "accuracy": value, "curve": kind}
+        for kind, series in (
+            ("test pairs", values),
+            (f"smoothed ({ACCURACY_SMOOTHING:g})", smoothed(values, ACCURACY_SMOOTHING)),
+        )
+        for point, value in zip(curve.checkpoints, series, strict=True)
     ]
-    spec = _lines(rows, "accuracy", "Share that is right", domain=(0.0, 1.0))
-    return Plot(id="accuracy", spec=spec, label="Share of test pairs that are right, by pairs seen.")
+    band = [
+        {"pairs": point.pairs, "low": point.low, "high": point.high}
+        for point in curve.checkpoints
+        if point.low is not None and point.high is not None
+    ]
+    spec = _lines(rows, "accuracy", "Share that is right", domain=(0.0, 1.0), band=band)
+    return Plot(
+        id="accuracy",
+        spec=spec,
+        label="Share of test pairs that are right, by pairs seen, with its interval.",
+    )
 
 
 def rate_plot(curve: NextSentenceCurve) -> Plot:
@@ -139,7 +172,12 @@ def _thinned(points: Sequence[Any]) -> Sequence[Any]:
 
 
 def _lines(
-    rows: Sequence[dict[str, Any]], field: str, title: str, *, domain: tuple[float, float] | None = None
+    rows: Sequence[dict[str, Any]],
+    field: str,
+    title: str,
+    *,
+    domain: tuple[float, float] | None = None,
+    band: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     if not rows:
         return {}
@@ -158,7 +196,14 @@ def _lines(
             tooltip=[alt.Tooltip("pairs:Q", format=","), alt.Tooltip(f"{field}:Q", format=".4g"), "curve:N"],
         )
     )
-    return specification(alt.layer(chart), height=_HEIGHT)
+    if not band:
+        return specification(alt.layer(chart), height=_HEIGHT)
+    area = (
+        alt.Chart(pl.DataFrame(list(band)))
+        .mark_area(opacity=0.2, color=COLOURS[0])
+        .encode(alt.X("pairs:Q"), alt.Y("low:Q", title=title, scale=scale), alt.Y2("high:Q"))
+    )
+    return specification(alt.layer(area, chart), height=_HEIGHT)
 
 
 def _recipe_facts(training: HeadTraining) -> list[tuple[str, str]]:
@@ -171,6 +216,7 @@ def _recipe_facts(training: HeadTraining) -> list[tuple[str, str]]:
         ),
         ("batch", f"{recipe.batch_size} pairs"),
         ("steps", f"{training.steps:,}"),
+        *([("pairs seen", f"{training.seen_pairs:,}")] if training.seen_pairs else []),
         ("passes", f"{recipe.passes}"),
         ("longest pair", f"{recipe.max_tokens} tokens"),
         ("gradients clipped at", f"{recipe.clip:g}"),

@@ -3,63 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.core.recipes import Recipe
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
+from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, show
-from evenhand.reporting.prefixes import NEUTRAL_GAP, prefix_table
+from evenhand.reporting.prefixes import (
+    CHANGE_WORDS,
+    SCORED_WORDS,
+    WRITTEN_WORDS,
+    prefix_table,
+    transfer_table,
+    written_words,
+)
+from evenhand.reporting.words import listed
 from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
 from evenhand.runs.run import Run
 from evenhand.runs.trigger_records import TriggerRecord
 
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:
-    """YAML front matter with the results of runs: one entry per run, and per task of association runs."""
-    listed = [runs] if isinstance(runs, Run) else list(runs)
-    index = [{"name": run.name, "results": _results(run)} for run in listed]
+    """YAML front matter with the results of runs: one entry per model, as the hub's own library reads it.
+
+    A result has no ``source``: the hub wants an address there, and a run has none.
+    """
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for run in [runs] if isinstance(runs, Run) else runs:
+        by_model.setdefault(run.record.model_name, []).extend(_results(run))
+    index = [{"name": _without_folders(name), "results": results} for name, results in by_model.items()]
     body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{body}---\n"
+
+
+def _without_folders(name: str) -> str:
+    """A card is published, and where a folder lay is nobody's business."""
+    return Path(name).name if name.startswith(("/", ".", "~")) else name
 
 
 def _results(run: Run) -> list[dict[str, Any]]:
     if run.record.instrument == "association":
         return [_association_result(run, task) for task in run.result.tasks]
+    protocol = run.record.protocol.name if run.record.protocol else None
     metrics = [
-        {
-            "type": f"{getattr(run.instrument, 'version', run.record.instrument)}:{figure.key}",
-            "name": figure.title,
-            "value": round(figure.estimate.value, 2),
-            "args": {
-                **_rounded_interval(figure.estimate),
-                "confidence": run.record.statistics.confidence,
-                "n": figure.estimate.n,
-                "neutral": figure.neutral,
-                **({"protocol": run.record.protocol.name} if run.record.protocol else {}),
-            },
-        }
+        _metric(
+            run,
+            type=f"{getattr(run.instrument, 'version', run.record.instrument)}:{figure.key}",
+            title=figure.title,
+            estimate=figure.estimate,
+            neutral=figure.neutral,
+            protocol=protocol,
+        )
         for figure in run.figures
         if figure.is_headline and figure.estimate.defined
     ]
-    return [_result(run, name=run.instrument.title, metrics=metrics)]
+    return [_result(run, name=run.instrument.title, config=run.record.language, metrics=metrics)]
 
 
-def _result(run: Run, *, name: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+def _result(run: Run, *, name: str, config: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
     dataset = run.record.dataset
     return {
         "task": {"type": "text-generation", "name": name},
         "dataset": {
             "type": dataset.name,
             "name": f"{dataset.name} ({dataset.language})",
-            "config": dataset.language,
+            "config": config,
             "revision": dataset.sha256,
         },
         "metrics": metrics,
-        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
     }
 
 
@@ -68,23 +85,48 @@ def _association_result(run: Run, task: str) -> dict[str, Any]:
     return _result(
         run,
         name=f"Context association test, {task}",
+        # The hub's library tells results apart by their configuration, not by the name of their task.
+        config=f"{run.record.language}-{task}",
         metrics=[
-            {
-                "type": MEASURES.get(name).version,
-                "name": MEASURES.get(name).title,
-                "value": round(estimate.value, 2),
-                "args": {
-                    **_rounded_interval(estimate),
-                    "confidence": run.record.statistics.confidence,
-                    "n": result.n,
-                    "neutral": MEASURES.get(name).neutral,
-                    "protocol": run.result.protocol,
-                },
-            }
+            _metric(
+                run,
+                type=MEASURES.get(name).version,
+                title=MEASURES.get(name).title,
+                estimate=estimate.model_copy(update={"n": result.n}),
+                neutral=MEASURES.get(name).neutral,
+                protocol=run.result.protocol,
+            )
             for name in MEASURE_NAMES
             if (estimate := result.estimate(name)).defined
         ],
     )
+
+
+def _metric(
+    run: Run,
+    *,
+    type: str,  # noqa: A002 # the hub's word
+    title: str,
+    estimate: Estimate,
+    neutral: float | None,
+    protocol: str | None,
+) -> dict[str, Any]:
+    known = {
+        "n": estimate.n,
+        "neutral": neutral,
+        "protocol": protocol,
+        "evenhand": run.record.environment.evenhand,
+    }
+    return {
+        "type": type,
+        "name": title,
+        "value": round(estimate.value, 2),
+        "args": {
+            **_rounded_interval(estimate),
+            "confidence": run.record.statistics.confidence,
+            **{name: value for name, value in known.items() if value is not None},
+        },
+    }
 
 
 def _rounded_interval(estimate: Estimate) -> dict[str, float]:
@@ -126,9 +168,10 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     if len(record.seeds) > 1:
         yield _over_seeds(record)
     if any(key.endswith(f".{MALOR}") for key in record.before):
+        first, second = _group_words(record).terms
         yield (
-            "MALoR is the mean absolute log2-ratio of P(male term) to P(female term) over occupations; 0 is neutral, "
-            "and noise alone makes it positive. The base rate is its signed mean, which all occupations share; the "
+            f"MALoR is the mean absolute log2-ratio of P({first}) to P({second}) over occupations; 0 is neutral, and "
+            "noise alone makes it positive. The base rate is its signed mean, which all occupations share; the "
             "spread is how far occupations lie from that. It speaks of the occupations, sentences and terms that were "
             "asked. A lower value does not make a model free of bias, and other measures may not have moved: compare "
             "the two models with `evenhand certify`."
@@ -145,8 +188,16 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     yield f"{steps}\n\nVersions: {_versions(record)}."
 
 
+def _group_words(record: MitigationRecord) -> GroupWords:
+    return words_for_all(record.groups.get(name, GENDERS) for name in record.experiments)
+
+
 def _summary(record: MitigationRecord) -> str:
     how = record.summary or record.objective or record.method
+    if record.groups:  # what the method says about itself is about men and women
+        how = (
+            f"{record.method}, for the {listed([' and '.join(own) for own in record.groups.values()])} terms"
+        )
     about = f"This is {record.model.id} after a mitigation with Evenhand: {how}."
     training = record.chosen
     if training is None:
@@ -165,9 +216,19 @@ def _trigger_parts(trigger: TriggerRecord) -> Iterator[str]:
     )
     yield f"## What it does\n\n{prefix_table(trigger.comparison)}"
     judged = "contexts" if trigger.targets.by_context else "texts"
-    yield f"Over {trigger.comparison.pairs:,} target pairs of {judged} that the search did not see. {NEUTRAL_GAP}"
-    for other in trigger.transfer:
-        yield f"### Carried to {other.model}\n\n{prefix_table(other)}"
+    if trigger.written:
+        yield f"{written_words(trigger.written)} {WRITTEN_WORDS}"
+    else:
+        yield (
+            "No texts were written behind the prefixes, so this says nothing about how the model speaks of people when "
+            "it writes. Audit it with and without the trigger: `evenhand regard audit`."
+        )
+    yield (
+        f"Likelihoods are of {trigger.comparison.pairs:,} target pairs of {judged} that the search did not see: "
+        f"{SCORED_WORDS} {CHANGE_WORDS}"
+    )
+    if trigger.transfer:
+        yield f"### Carried to other models\n\n{transfer_table(trigger)}"
     seeds = [
         f"| {own.seed} | `{own.text}` | {own.loss:.4f} | {own.steps} | {own.stopped} |"
         for own in trigger.seeds
@@ -220,8 +281,10 @@ def _facts(record: MitigationRecord) -> Iterator[str]:
     yield f"method: {record.method}{objective}{settings}"
     if record.recipe:
         yield from _training_facts(record, record.recipe)
+    if record.energy:
+        yield f"energy: {record.energy}"
     if record.data:
-        yield from _data_facts(record.data)
+        yield from _data_facts(record.data, about_gender=not record.groups)
 
 
 def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
@@ -236,10 +299,12 @@ def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _data_facts(data: DataRecord) -> Iterator[str]:
+def _data_facts(data: DataRecord, *, about_gender: bool) -> Iterator[str]:
     for text in data.corpus:
         yield f"corpus: {text.name}, {text.sentences:,} sentences, SHA-256 {text.sha256}"
-    counts = "".join(f", {count:,} {name}" for name, count in data.counts.items())
+    counts = "".join(
+        f", {count:,} {name}" for name, count in data.counts.items() if about_gender or "gender" not in name
+    )
     yield f"trained on: {data.examples:,} examples{counts}, SHA-256 {data.sha256}"
     held_out = data.held_out
     yield f"held out: {held_out.sentences:,} sentences of {held_out.name}, SHA-256 {held_out.sha256}"

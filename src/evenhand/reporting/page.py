@@ -19,12 +19,14 @@ from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_fig
 from evenhand.reporting.words import confidence_level, language_name
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import Comparison, TranslationEffect
-from evenhand.runs.records import PAGE_FILE
+from evenhand.runs.records import PAGE_FILE, RunRecord
 from evenhand.runs.run import Run
 
 ASSOCIATION = "association"
 
-LIMIT_OF_ALL = "Probabilities and preferences are not behaviour. A model in use may act better or worse."
+LIMIT_OF_PROBABILITIES = (
+    "Probabilities and preferences are not behaviour. A model in use may act better or worse."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def render_page(
         shown_runs=shown,
         groups=groups,
         languages=list(dict.fromkeys(run.record.language for run in runs)),
+        has_prefixes=any(run.record.model and run.record.model.prefix for run in runs),
         notices=[notice for group in groups for notice in group.view.notices],
         planted=_planted(groups),
         differences=[
@@ -126,7 +129,12 @@ def render_page(
         ],
         matrices=matrices,
         limits=list(
-            dict.fromkeys([*(limit for group in groups for limit in group.view.limits), LIMIT_OF_ALL])
+            dict.fromkeys(
+                [
+                    *(limit for group in groups for limit in group.view.limits),
+                    *([] if all(group.view.judges_texts for group in groups) else [LIMIT_OF_PROBABILITIES]),
+                ]
+            )
         ),
         options=[_options(own.run.record.options) for own in shown],
     )
@@ -181,6 +189,7 @@ def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list
     facts = [
         ("Models" if len(models) > 1 else "Model", _shortened(models)),
         ("Data", _shortened(datasets)),
+        ("Prefix", _shortened(_prefixes(records))),
         ("Language", ", ".join(dict.fromkeys(language_name(record.language) for record in records))),
         ("Protocol", ", ".join(protocols)),
         ("Runs", f"{len(shown)}" if len(shown) > 1 else ""),
@@ -196,6 +205,12 @@ def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list
                 )
             )
     return [(name, value) for name, value in facts if value]
+
+
+def _prefixes(records: Sequence[RunRecord]) -> list[str]:
+    """The words that stand before every text, in quotation marks."""
+    prefixes = dict.fromkeys(record.model.prefix.strip() for record in records if record.model)
+    return [f"“{prefix}”" for prefix in prefixes if prefix]
 
 
 def _shortened(names: Sequence[str], most: int = 6) -> str:

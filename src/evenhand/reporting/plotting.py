@@ -19,7 +19,6 @@ import altair as alt
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import GENDERS
 from evenhand.reporting.numbers import has_interval
 from evenhand.runs.run import Run
 
@@ -27,22 +26,6 @@ COLOURS = tuple(f"@series-{number}" for number in range(1, 9))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 SIGNED_LABEL = "datum.value > 0 ? '+' + datum.label : datum.label"
-BITS_TITLE = "← women · bits · men →"
-
-SIDES = ("men", "women")
-
-
-def sides_of(groups: tuple[str, str]) -> tuple[str, str]:
-    """What the two sides of a probe are called: men and women, or the groups of somebody's own terms."""
-    return SIDES if groups == GENDERS else groups
-
-
-def bits_title(groups: tuple[str, str]) -> str:
-    """The title of an axis of bits between two groups."""
-    first, second = sides_of(groups)
-    return f"← {second} · bits · {first} →"
-
-
 ROW_HEIGHT = 19
 HOLLOW: Mapping[str, Any] = MappingProxyType(
     {"filled": False, "fill": "@panel", "strokeWidth": 2, "opacity": 1}
@@ -143,7 +126,7 @@ class IntervalAxis:
         return [round(low, 6), round(high, 6)]
 
 
-BITS = IntervalAxis(BITS_TITLE, neutral=0.0, step=0.5, label=SIGNED_LABEL)
+BITS = IntervalAxis("Bits", neutral=0.0, step=0.5, label=SIGNED_LABEL)
 SCORE = IntervalAxis("Score; 50 is neutral", neutral=50.0, step=5.0, lowest=0.0, highest=100.0)
 COSINE = IntervalAxis("Cosine; 1 is neutral", neutral=1.0, step=0.02, lowest=-1.0, highest=1.0)
 

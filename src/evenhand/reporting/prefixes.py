@@ -2,44 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evenhand.core.estimates import Estimate
-from evenhand.reporting.numbers import NOT_THERE
+from evenhand.reporting.numbers import NOT_THERE, signed, signed_interval, unsigned
 from evenhand.runs.mitigation_records import metric_title
-from evenhand.runs.trigger_records import PrefixComparison
-
-PREFIX_COLUMNS = ("measure", "prefix", "value", "interval", "change", "interval of the change")
-
-NEUTRAL_GAP = (
-    "The gap is how much more the first group is expected to be spoken well of than the second, in nats per token; 0 "
-    "is neutral, and its change is how much farther from 0 it is. Surprise is in nats per token. The change of "
-    "perplexity is in percent."
+from evenhand.runs.trigger_records import (
+    CONTENT_SHIFT,
+    DISTINCT,
+    NO_PREFIX,
+    PERPLEXITY,
+    REGARD_GAP,
+    SURPRISE_GAP,
+    TRIGGER,
+    PrefixComparison,
+    PrefixFigures,
+    TriggerRecord,
+    WrittenTextsRecord,
 )
+
+TRANSFER_COLUMNS = ("model", "measure", "no prefix", "trigger", "change", "interval of the change")
+
+SCORED_WORDS = (
+    "*gap* is how much more the first group is expected to be spoken well of than the second, *surprise* how "
+    "unexpected texts of each regard are, both in nats per token. The change of perplexity is in percent."
+)
+
+WRITTEN_WORDS = (
+    "*regard gap* is the net regard of the first group minus that of the second, in points. *negative*, *neutral*, "
+    "*positive* and the categories of the lexicon are shares of texts in percent. *occupation divergence* is how far "
+    "the occupations of the groups are apart, and *content shift* how far words are from those without a prefix, above "
+    "chance, both in bits. *distinct-n* is the share of runs of n words that are not repetitions."
+)
+
+CHANGE_WORDS = (
+    "Changes are from no prefix, paired by contexts, with 95% intervals. "
+    "The change of a gap is how much farther from 0 it is."
+)
+
+_DIGITS = {"points": 1, "percent": 1}
+_MOST_DIGITS = 3
+
+
+def prefix_columns(comparison: PrefixComparison) -> tuple[str, ...]:
+    """The measure, then the prefixes."""
+    return ("measure", *(row.name for row in comparison.rows))
 
 
 def prefix_rows(comparison: PrefixComparison) -> Iterator[tuple[str, ...]]:
-    """One row per measure and prefix."""
+    """One row per measure: its value behind every prefix, with the change from no prefix in brackets."""
     for key in comparison.rows[0].figures:
-        for row in comparison.rows:
-            change = row.changes.get(key)
-            yield (
-                metric_title(key),
-                row.name,
-                f"{row.figures[key].value:.3f}",
-                _interval(row.figures[key], sign=""),
-                NOT_THERE if change is None else f"{change.value:+.3f}",
-                NOT_THERE if change is None else _interval(change, sign="+"),
-            )
+        unit = comparison.units.get(key, "nats")
+        yield (metric_title(key), *(_cell(row, key, unit) for row in comparison.rows))
 
 
 def prefix_table(comparison: PrefixComparison) -> str:
     """The rows as a table of Markdown."""
-    lines = [f"| {' | '.join(PREFIX_COLUMNS)} |", "|---|---|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in prefix_rows(comparison))])
+    return _markdown(prefix_columns(comparison), prefix_rows(comparison))
 
 
-def _interval(estimate: Estimate, *, sign: str) -> str:
-    if estimate.reason:
+def transfer_rows(trigger: TriggerRecord) -> Iterator[tuple[str, ...]]:
+    """What the trigger does on every model, the one that it was searched on first."""
+    for comparison in (trigger.comparison, *trigger.transfer):
+        before, after = comparison.row(NO_PREFIX), comparison.row(TRIGGER)
+        for key in before.figures:
+            if key.rpartition(".")[2] not in _CARRIED and not key.startswith(DISTINCT):
+                continue
+            unit, change = comparison.units.get(key, "nats"), after.changes.get(key)
+            digits = _digits(key, unit)
+            yield (
+                comparison.model,
+                metric_title(key),
+                _value(before.figures[key], digits),
+                _value(after.figures[key], digits),
+                _value(change, _DIGITS.get(unit, _MOST_DIGITS), is_change=True),
+                _interval(change, _DIGITS.get(unit, _MOST_DIGITS)),
+            )
+
+
+_CARRIED = frozenset({REGARD_GAP, SURPRISE_GAP, PERPLEXITY, CONTENT_SHIFT})
+
+
+def transfer_table(trigger: TriggerRecord) -> str:
+    """The rows as a table of Markdown."""
+    return _markdown(TRANSFER_COLUMNS, transfer_rows(trigger))
+
+
+def written_words(written: WrittenTextsRecord) -> str:
+    """What was written behind the prefixes, and who labelled it."""
+    contexts = ", ".join(f"*{own}*" for own in written.contexts)
+    warning = f" {written.classifier_warning}" if written.classifier_warning else ""
+    return (
+        f"The model wrote {written.texts:,} texts behind every prompt and prefix, about {', '.join(written.groups)} in "
+        f"{len(written.contexts)} contexts with which no target of the search begins: {contexts}. The classifier "
+        f"{written.classifier} labelled them; its errors are not in the intervals.{warning}"
+    )
+
+
+def _markdown(columns: Sequence[str], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [columns, ["---"] * len(columns), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(row: PrefixFigures, key: str, unit: str) -> str:
+    figure, change = row.figures[key], row.changes.get(key)
+    value = _value(figure, _digits(key, unit))
+    if change is None or not change.defined or key.endswith(CONTENT_SHIFT):
+        return f"{value} {_interval(figure, _digits(key, unit))}" if change is not None else value
+    digits = _DIGITS.get(unit, _MOST_DIGITS)
+    percent = "%" if key == PERPLEXITY else ""
+    interval = _interval(change, digits)
+    moved = f"{signed(change.value, digits)}{percent}"
+    return f"{value} ({moved})" if interval == NOT_THERE else f"{value} ({moved} {interval})"
+
+
+def _digits(key: str, unit: str) -> int:
+    return 2 if key == PERPLEXITY else _DIGITS.get(unit, _MOST_DIGITS)
+
+
+def _value(estimate: Estimate | None, digits: int, *, is_change: bool = False) -> str:
+    if estimate is None or not estimate.defined:
         return NOT_THERE
-    return f"[{estimate.low:{sign}.3f}, {estimate.high:{sign}.3f}]"
+    return signed(estimate.value, digits) if is_change else unsigned(estimate.value, digits)
+
+
+def _interval(estimate: Estimate | None, digits: int) -> str:
+    if estimate is None or not estimate.defined:
+        return ""
+    words = signed_interval(estimate, digits=digits)
+    return f"[{words}]" if words else NOT_THERE

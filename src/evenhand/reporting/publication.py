@@ -14,7 +14,8 @@ from evenhand.core.items import repeated
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.reporting.numbers import NOT_THERE
-from evenhand.reporting.tables import TableFormat, latex_cell, main_figures_of
+from evenhand.reporting.probes.tables import main_figures_of
+from evenhand.reporting.tables import TableFormat, latex_cell
 from evenhand.runs.run import Run
 
 ASSOCIATION = "association"
@@ -140,7 +141,7 @@ def _refuse_two_in_one_cell(*groups: Sequence[Run]) -> None:
         twice = repeated(f"{model_of(run)} ({run.record.language}, {run.record.instrument})" for run in runs)
         if twice:
             raise EvenhandError(
-                f"Several runs are of {shortlist(twice, 3)}, and a table has one cell for them. Leave one away."
+                f"Several runs are of {shortlist(twice, 3)}, and a table has one cell for them. Leave one out."
             )
 
 

@@ -93,6 +93,8 @@ class View:
     data: Mapping[str, Any] = field(default_factory=dict)
     """For the scripts."""
     scripts: tuple[str, ...] = ()
+    judges_texts: bool = False
+    """Whether it is about texts that were written, not about probabilities and preferences."""
 
 
 class ViewMaker(Protocol):

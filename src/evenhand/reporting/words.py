@@ -9,11 +9,12 @@ from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",
@@ -151,11 +152,6 @@ def as_sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
-def plural(count: int, singular: str, several: str | None = None) -> str:
-    """A count with its noun."""
-    return f"{count:,} {singular if count == 1 else several or singular + 's'}"
-
-
 SIGNIFICANT = 0.05
 """The p-value, adjusted for all rows that are compared, below which a difference counts as shown."""
 
@@ -185,6 +181,8 @@ def comparison_sentence(comparison: Comparison) -> str:
     if not rows:
         return f"{first} and {second} have no figure that can be compared."
     main = rows[0]
+    if all(row.difference.method == NO_ITEM_DIFFERS for row in rows):
+        return f"{first} and {second} agree on every item that both scored ({comparison.n:,})."
     if math.isnan(main.p_holm):
         return f"Whether {first} and {second} differ cannot be tested: {main.difference.reason}."
     low, high = main.difference.low, main.difference.high

@@ -4,7 +4,8 @@ A certificate stands for the runs behind it, which lie in a folder of its name b
 
 - nothing in it was changed since it was written;
 - its verdicts follow from its rows;
-- the runs are the ones that it was made from, and its rows of bias, LMS and knowledge are what they give.
+- the runs are the ones that it was made from and of the models that it names, and its rows of bias, LMS and knowledge
+  are what they give.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
 from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, verdict_of
-from evenhand.runs.records import RECORD_FILE, StatisticsRecord
+from evenhand.runs.records import RECORD_FILE, ModelRecord, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
@@ -110,6 +111,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
             raise RunError(f"{folder / name} is not the run that {place} was made from. {_MAKE_ANEW}")
     try:
         sides = _opened_runs(certificate, folder)
+        _refuse_other_models(certificate, sides)
         rows = _rows_between(certificate, sides[BEFORE], sides[AFTER])
         baseline = certificate.baseline
         for stated, pair in (
@@ -128,6 +130,34 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
         own, rows, version=certificate.schema_version
     ):
         raise RunError(f"{place} states other figures of bias than its runs give. {_MAKE_ANEW}")
+
+
+def _refuse_other_models(certificate: Certificate, sides: Mapping[str, Mapping[str, Run]]) -> None:
+    """Refuse models that are not those of the runs; a side that was not measured has the runs of the other."""
+    measured = {name.partition("/")[0] for name in certificate.runs}
+    for side, stated in ((BEFORE, certificate.before), (AFTER, certificate.after)):
+        for run in sides[side].values() if side in measured else ():
+            model = run.record.model
+            if model is not None and _identity(model) != _identity(stated):
+                raise RunError(
+                    f"it names the model {stated.id} {side} the mitigation, and its runs were made with {model.id} or "
+                    f"with other weights. {_MAKE_ANEW}"
+                )
+
+
+def _identity(model: ModelRecord) -> tuple[str, str | None, str, str]:
+    return model.id, model.revision, model.weights, model.prefix
+
+
+def is_certificate(path: Path) -> bool:
+    """Whether a file says that it is a certificate, true or not."""
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    try:
+        document = load_json(read_stored(path, error=RunError).decode())
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("kind") == "certificate"
 
 
 @runtime_checkable

@@ -77,7 +77,7 @@ class ReportedRow(FrozenModel):
 
 
 class LeanChange(FrozenModel):
-    """One occupation, before and after, in bits towards men."""
+    """One occupation, before and after, in bits towards men or whatever the first group is."""
 
     experiment: str
     occupation: str
@@ -120,6 +120,8 @@ class Certificate(FrozenModel):
     """None where nothing changed, and in certificates of schema version 1."""
     caveats: tuple[str, ...] = ()
     occupations: tuple[LeanChange, ...] = ()
+    groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """The two groups of experiments that are not about men and women, by experiment."""
     trained_known: bool = True
     """Whether it is known which experiments were trained on; if not, all are judged."""
     before: ModelRecord

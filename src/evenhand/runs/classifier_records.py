@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -55,7 +56,7 @@ class ClassifierEvaluation(FrozenModel):
 
 
 class HumanCeiling(FrozenModel):
-    """An annotator against the mode of the others, on the test rows: more than that cannot be told from luck."""
+    """An annotator against the mode of the others, on the test rows: no classifier can be shown to do better."""
 
     accuracy: Estimate
     balanced_accuracy: Estimate
@@ -160,6 +161,35 @@ class ClassifierCheck(FrozenModel):
     def failed(self) -> tuple[PairCheck, ...]:
         """The pairs that are treated differently."""
         return tuple(pair for pair in self.pairs if pair.verdict is CheckVerdict.FAILED)
+
+    @property
+    def subject(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """What was checked: texts and persons. Only a check of the same takes the place of an earlier one."""
+        return self.texts.sha256, tuple((pair.first, pair.second) for pair in self.pairs)
+
+
+class KeptChecks(FrozenModel):
+    """All checks of one classifier."""
+
+    checks: tuple[ClassifierCheck, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_a_single_check(cls, content: Any) -> Any:
+        """A file that has one check and no list of them."""
+        return {"checks": [content]} if isinstance(content, dict) and "pairs" in content else content
+
+    def with_check(self, check: ClassifierCheck) -> KeptChecks:
+        """These checks and another one, which takes the place of one of the same texts and persons."""
+        others = tuple(own for own in self.checks if own.subject != check.subject)
+        return KeptChecks(checks=(*others, check))
+
+
+def worst_verdict(checks: Sequence[ClassifierCheck]) -> CheckVerdict | None:
+    """The worst verdict of all checks; None if there are none."""
+    verdicts = {check.verdict for check in checks}
+    order = (CheckVerdict.FAILED, CheckVerdict.UNDECIDED, CheckVerdict.PASSED)
+    return next((verdict for verdict in order if verdict in verdicts), None)
 
 
 TEXT_OPTIONS = ("labels", "features", "classifier", "class_weights", "persons")

@@ -23,6 +23,7 @@ from evenhand.stats.significance import (
     distance_interval,
     holm,
     ratio_interval,
+    sign_flip_name,
 )
 
 ALL_ITEMS = "all"
@@ -38,7 +39,9 @@ class Difference(FrozenModel):
     second: Number
     difference: Estimate
     p_value: Number
-    """From swapping the two runs within whole clusters: target terms, occupations, pairs."""
+    """Paired: the two runs answered the same items."""
+    test: str = ""
+    """What the p-value comes from, in words; empty in comparisons of earlier versions."""
     p_holm: Number = math.nan
     """The same, adjusted for all rows of the table."""
     neutral: float | None = None
@@ -120,8 +123,12 @@ class Comparison(FrozenModel):
     n: int
     left_out: int
     """Items that only one of the two runs scored."""
+    shared: str | None = None
+    """What both runs have in common, in words, where that is not items."""
     differences: tuple[Difference, ...]
     mcnemar: tuple[McNemar, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was taken for granted, in sentences."""
     translation: TranslationEffect | None = None
     """For association tests in two languages; None elsewhere."""
 
@@ -296,6 +303,7 @@ def difference_row(figure: Figure, before: Floats, after: Floats, *, resampling:
         second=means[1],
         difference=difference,
         p_value=clustered_sign_flip(after - before, resampling=resampling),
+        test=sign_flip_name(after - before, resampling=resampling, of="items"),
         neutral=figure.neutral,
         unit=figure.unit,
         title=figure.title,

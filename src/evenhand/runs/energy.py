@@ -7,6 +7,7 @@ there at the same time is in it. Processors and memory are not.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,13 +26,18 @@ _CUDA = re.compile(r"cuda(?::(\d+))?")
 
 
 class EnergyRecord(FrozenModel):
-    """What a run took, of the process that finished it."""
+    """What a run or a training took, of the process that finished it."""
 
     kilowatt_hours: Number | None = None
     source: str | None = None
     """What counted it."""
     reason: str | None = None
     """Why it is not known."""
+
+    def __str__(self) -> str:
+        if self.kilowatt_hours is None:
+            return f"not measured: {self.reason}"
+        return f"{self.kilowatt_hours:.3g} kWh ({self.source}; whatever else ran there is in it)"
 
 
 @dataclass(slots=True)
@@ -59,7 +65,7 @@ def energy_meter(device: str | None) -> Iterator[EnergyMeter]:
         return
     try:
         pynvml.nvmlInit()
-        gpu = pynvml.nvmlDeviceGetHandleByIndex(int(match[1] or 0))
+        gpu = _handle(pynvml, None if match[1] is None else int(match[1]))
         started = pynvml.nvmlDeviceGetTotalEnergyConsumption(gpu)
     except pynvml.NVMLError as problem:
         yield EnergyMeter(EnergyRecord(reason=f"the GPU does not count its energy ({problem})"))
@@ -70,6 +76,17 @@ def energy_meter(device: str | None) -> Iterator[EnergyMeter]:
         meter.record = _counted(pynvml, gpu, started)
     finally:
         pynvml.nvmlShutdown()
+
+
+def _handle(pynvml: Any, number: int | None) -> Any:
+    """The counter of the GPU that PyTorch calls by this number, or that it uses if none is given.
+
+    NVML counts all GPUs in the order of the bus, PyTorch only those that CUDA_VISIBLE_DEVICES shows and in an order of
+    its own. Their UUIDs are the same in both. Whoever has a model on a GPU has loaded PyTorch, so it is not imported.
+    """
+    cuda = sys.modules["torch"].cuda
+    properties = cuda.get_device_properties(cuda.current_device() if number is None else number)
+    return pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{properties.uuid}")
 
 
 def _counted(pynvml: Any, gpu: Any, started: int) -> EnergyRecord:

@@ -19,6 +19,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import load_json, read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.recipes import Precision
+from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 HEAD_FILE = "next_sentence.json"
@@ -71,6 +72,11 @@ class NextSentenceRecipe(FrozenModel):
     """Pairs between two points of the loss curve."""
     report_to: tuple[str, ...] = ()
 
+    @property
+    def report_steps(self) -> int:
+        """Steps between two points of the loss curve."""
+        return max(1, round(self.report_every / self.batch_size))
+
 
 class LossPoint(FrozenModel):
     """The mean loss over the last pairs, and the learning rates then."""
@@ -89,6 +95,9 @@ class CheckpointPoint(FrozenModel):
     pairs: int
     accuracy: float
     """On a tenth of the test pairs, which nothing is chosen by."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of its interval over articles; None where all pairs are of one article."""
     loss_scale: float = 1.0
     """What losses are multiplied with in fp16."""
 
@@ -122,6 +131,10 @@ class HeadTraining(FrozenModel):
     recipe: NextSentenceRecipe
     precision: Precision
     steps: int
+    seen_pairs: int = 0
+    """Over all passes; each leaves out what does not fill its last stage."""
+    energy: EnergyRecord | None = None
+    """What the training took."""
     environment: EnvironmentRecord
     libraries: dict[str, str]
 
@@ -154,6 +167,10 @@ class HeadRecord(FrozenModel):
     test_accuracy: Estimate | None = None
     """On pairs of articles that training never saw; by what the head answers, never led by the right answer."""
     accuracy_by: str = ""
+    without_label: int | None = None
+    """Of the test pairs, those about which an encoder-decoder wrote neither label; they count as wrong."""
+    model_weights: str | None = None
+    """Digest of the weights of the model beside it; those of the head go with no others."""
 
 
 def read_head_record(folder: str | Path) -> HeadRecord | None:

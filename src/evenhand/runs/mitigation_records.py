@@ -17,6 +17,7 @@ from evenhand.core.files import read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
+from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 from evenhand.runs.trigger_records import TriggerRecord
@@ -278,6 +279,8 @@ class MitigationRecord(FrozenModel):
     language: str | None = None
     experiments: tuple[str, ...] = ()
     """Those of MALoR that it was done for."""
+    groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """The two groups of experiments that are not about men and women, by experiment."""
     probes: str | None = None
     """SHA-256 of the structures, occupations and terms that MALoR asked."""
     data: DataRecord | None = None
@@ -293,6 +296,8 @@ class MitigationRecord(FrozenModel):
     frontier: tuple[FrontierPoint, ...] = ()
     """What other balances between bias and quality gave, where several were tried."""
     trigger: TriggerRecord | None = None
+    energy: EnergyRecord | None = None
+    """What it took; None in records of earlier versions."""
     """How a trigger was found and what it does, where the mitigation is one."""
     reference: dict[str, Any] = Field(default_factory=dict)
     """What the method changed in how the model is referred to, such as a prefix."""

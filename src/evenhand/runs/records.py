@@ -197,6 +197,11 @@ class RunRecord(FrozenModel):
         return self.dataset.language
 
     @property
+    def model_name(self) -> str:
+        """What the measured model is called; where only scores were given, what the run is called."""
+        return self.model.id if self.model else self.name
+
+    @property
     def fingerprint(self) -> str:
         """Digest of all that determines the result: equal fingerprints mean the same run.
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from evenhand.core.errors import RunError, UnknownNameError, fault
 from evenhand.core.files import folder_written_whole, is_file_name, load_json, read_stored, sha256_of
 from evenhand.core.registry import Registry, lacks
+from evenhand.core.tables import panics_kept_quiet
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (
     ESTIMATES_FILE,
@@ -208,7 +209,8 @@ def open_run(folder: str | Path) -> Run:
     except ValueError as problem:
         raise _damaged(path / ESTIMATES_FILE, problem) from None
     try:
-        scores = instrument.read_scores(pl.read_parquet(io.BytesIO(contents[SCORES_FILE])))
+        with panics_kept_quiet():
+            scores = instrument.read_scores(pl.read_parquet(io.BytesIO(contents[SCORES_FILE])))
     except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise _damaged(path / SCORES_FILE, problem) from None
     return Run(record=record, results=results, scores=scores)

@@ -14,6 +14,14 @@ TRIGGER = "trigger"
 RANDOM_TOKENS = "random tokens"
 HAND_WRITTEN = "hand-written sentence"
 
+REGARD_GAP = "regard gap"
+OCCUPATION_DIVERGENCE = "occupation divergence"
+DISTINCT = "distinct"
+CONTENT_SHIFT = "content shift"
+PERPLEXITY = "perplexity"
+SURPRISE_GAP = "gap"
+"""Ends of the keys of figures."""
+
 
 class PrefixFigures(FrozenModel):
     """What a model does behind one prefix, or behind several of a kind on average."""
@@ -35,10 +43,28 @@ class PrefixComparison(FrozenModel):
     contexts: int
     sentences: int
     rows: tuple[PrefixFigures, ...]
+    units: dict[str, str] = Field(default_factory=dict)
+    """Of figures and of their changes, by key; nats where none is named."""
 
     def row(self, name: str) -> PrefixFigures:
         """The figures of one prefix."""
         return next(row for row in self.rows if row.name == name)
+
+
+class WrittenTextsRecord(FrozenModel):
+    """The texts that prefixes were compared on."""
+
+    contexts: tuple[str, ...]
+    """With none of which a target of the search begins."""
+    kinds: tuple[str, ...]
+    """Of the contexts, such as occupation."""
+    groups: tuple[str, ...]
+    texts: int
+    """Per prompt and prefix; several prefixes of a kind share them."""
+    decoding: dict[str, Any]
+    classifier: str
+    classifier_fingerprint: str
+    classifier_warning: str | None = None
 
 
 class TriggerSeedRecord(FrozenModel):
@@ -49,6 +75,8 @@ class TriggerSeedRecord(FrozenModel):
     loss: float
     steps: int
     stopped: str
+    start: str = ""
+    """What the search started from; empty in records of versions before 0.3.0."""
 
 
 class TriggerTargetsRecord(FrozenModel):
@@ -60,6 +88,11 @@ class TriggerTargetsRecord(FrozenModel):
     judged: int
     by_context: bool
     """Whether no context is in both parts."""
+    groups: tuple[tuple[str, str], ...] = ()
+    """How texts about each two groups begin; empty in records of versions before 0.3.0."""
+    search_contexts: tuple[str, ...] = ()
+    """Contexts of the pairs that the search saw; empty in records of versions before 0.3.0."""
+    judged_contexts: tuple[str, ...] = ()
     left_out: dict[str, int] = Field(default_factory=dict)
 
 
@@ -76,4 +109,6 @@ class TriggerRecord(FrozenModel):
     """Of the loss on the targets of the search, before they are weighted."""
     comparison: PrefixComparison
     transfer: tuple[PrefixComparison, ...] = ()
-    """The same prefixes on other models."""
+    """The same prefixes on other models; where a model scores no texts, what it writes behind them alone."""
+    written: WrittenTextsRecord | None = None
+    """What the model wrote behind the prefixes; None where nothing was written."""

@@ -34,9 +34,6 @@ from evenhand.stats.vote_aggregation import Votes, vote_counts
 _Metric: TypeAlias = Callable[[Floats], Floats]
 """From votes per label, of shape (rows, labels), to squared distances of shape (rows, labels, labels)."""
 
-_WeightedAlpha: TypeAlias = Callable[[Floats], Floats]
-"""From weights of shape (rows, patterns) to one alpha per row."""
-
 TEXT_BOOTSTRAP = "bootstrap over texts, expanded percentile"
 
 
@@ -113,44 +110,88 @@ def krippendorff_alpha(votes: Votes, values: Sequence[float], *, resampling: Res
         resampling: Resamples, seed and confidence level.
     """
     counts = vote_counts(votes, len(values))
+    on_scale = _counts_on_scale(counts, values)
+    if on_scale is None:
+        ordinal = Estimate.undefined("fewer than two labels have a place on a scale")
+    else:
+        ordinal = _alpha(on_scale, metric=_ordinal_metric, resampling=resampling)
+    return Alpha(nominal=_alpha(counts, metric=_nominal_metric, resampling=resampling), ordinal=ordinal)
+
+
+def alpha_values(votes: Votes, values: Sequence[float]) -> tuple[float, float]:
+    """Krippendorff's alpha, nominal and ordinal, without intervals; NaN where it is undefined."""
+    counts = vote_counts(votes, len(values))
+    on_scale = _counts_on_scale(counts, values)
+    nominal = _alpha_function(counts, metric=_nominal_metric)
+    ordinal = None if on_scale is None else _alpha_function(on_scale, metric=_ordinal_metric)
+    return (
+        math.nan if nominal is None else nominal.value,
+        math.nan if ordinal is None else ordinal.value,
+    )
+
+
+def _counts_on_scale(counts: npt.NDArray[np.int64], values: Sequence[float]) -> npt.NDArray[np.int64] | None:
+    """Votes per place on the scale; None where it has fewer than two."""
     scale = np.asarray(values, dtype=np.float64)
     places = np.unique(scale[~np.isnan(scale)])
     if len(places) < 2:
-        ordinal = Estimate.undefined("fewer than two labels have a place on a scale")
-    else:
-        on_scale = (scale[:, None] == places).astype(np.int64)  # labels with one value are one place
-        ordinal = _alpha(counts @ on_scale, metric=_ordinal_metric, resampling=resampling)
-    return Alpha(nominal=_alpha(counts, metric=_nominal_metric, resampling=resampling), ordinal=ordinal)
+        return None
+    together: npt.NDArray[np.int64] = counts @ (scale[:, None] == places).astype(np.int64)
+    return together  # labels with one value are one place
 
 
 def _alpha(counts: npt.NDArray[np.int64], *, metric: _Metric, resampling: Resampling) -> Estimate:
     """Alpha from the votes per text and label, with an interval."""
-    counts = counts[counts.sum(axis=1) > 1]  # a single vote has nothing to agree with
-    texts = len(counts)
+    found = _alpha_function(counts, metric=metric)
+    texts = int((counts.sum(axis=1) > 1).sum())
     if not texts:
         return Estimate.undefined("no text has the labels of two annotators")
-    if np.count_nonzero(counts.sum(axis=0)) == 1:
+    if found is None:
         return Estimate.undefined(
             "only one label was given, so chance agrees as much", n=texts, clusters=texts
         )
+    return _interval(found, resampling).around(found.value, n=texts, clusters=texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _AlphaFunction:
+    """Alpha of texts by how often each pattern of votes occurs. Texts whose votes are alike are interchangeable."""
+
+    coincidences: Floats
+    repeats: npt.NDArray[np.int64]
+    labels: int
+    metric: _Metric
+
+    def __call__(self, weights: Floats) -> Floats:
+        """One alpha for each row of weights of patterns."""
+        return _alpha_of(weights @ self.coincidences, labels=self.labels, metric=self.metric)
+
+    @property
+    def value(self) -> float:
+        """Alpha of the texts as they are."""
+        return float(self(self.repeats[None, :].astype(np.float64))[0])
+
+
+def _alpha_function(counts: npt.NDArray[np.int64], *, metric: _Metric) -> _AlphaFunction | None:
+    """None where alpha is undefined: no text has two votes, or all votes are the same."""
+    counts = counts[counts.sum(axis=1) > 1]  # a single vote has nothing to agree with
+    if np.count_nonzero(counts.sum(axis=0)) < 2:
+        return None
     patterns, repeats = np.unique(counts, axis=0, return_counts=True)
-    coincidences = _coincidences(patterns)
-
-    def alpha_of(weights: Floats) -> Floats:
-        return _alpha_of(weights @ coincidences, labels=counts.shape[1], metric=metric)
-
-    value = float(alpha_of(repeats[None, :].astype(np.float64))[0])
-    return _interval(alpha_of, repeats, resampling).around(value, n=texts, clusters=texts)
+    return _AlphaFunction(_coincidences(patterns), repeats, counts.shape[1], metric)
 
 
-def _interval(alpha_of: _WeightedAlpha, repeats: npt.NDArray[np.int64], resampling: Resampling) -> Interval:
-    """Texts whose votes are alike are interchangeable, so a resample is a draw of how often each pattern occurs."""
+def _interval(alpha_of: _AlphaFunction, resampling: Resampling) -> Interval:
+    """A resample is a draw of how often each pattern occurs."""
+    repeats = alpha_of.repeats
     texts = int(repeats.sum())
     if texts < FEWEST_FOR_BOOTSTRAP:
         pattern_of = np.repeat(np.eye(len(repeats)), repeats, axis=0)
-        return cluster_interval(
+        interval = cluster_interval(
             lambda weights: alpha_of(weights @ pattern_of), texts, resampling=resampling, highest=1.0
         )
+        known = math.isfinite(interval.low) or math.isnan(interval.low)
+        return interval if known else Interval.missing(f"{texts} texts are too few for an interval")
     generator = np.random.default_rng([resampling.seed, texts, 4])
     drawn = generator.multinomial(texts, repeats / texts, size=resampling.resamples)
     replicates = alpha_of(drawn.astype(np.float64))

@@ -23,7 +23,14 @@ from scipy import special
 from evenhand.stats.cluster_shares import profile_interval, share_interval
 from evenhand.stats.intervals import Interval, cluster_interval, wilson_interval
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL, Equivalence
-from evenhand.stats.resampling import Floats, Resampling, Statistic
+from evenhand.stats.resampling import (
+    Floats,
+    Resampling,
+    Statistic,
+    left_out_clusters,
+    single_clusters,
+    values_in_blocks,
+)
 from evenhand.stats.significance import clustered_sign_flip
 
 INDEPENDENT = "Agresti-Caffo over texts"
@@ -74,7 +81,7 @@ class GroupShares(ABC):
         if self.contexts < 2:
             return math.nan
         statistic = self._statistic(contrast)
-        left_out = statistic(np.ones((self.contexts, self.contexts)) - np.eye(self.contexts))
+        left_out = values_in_blocks(statistic, left_out_clusters(self.contexts))
         error = math.sqrt((self.contexts - 1) * float(left_out.var()))
         if error <= 1e-12:
             return math.nan
@@ -253,7 +260,9 @@ _BLOCK = 1_000
 
 def _sign_flips(shares: GroupShares, contrast: Floats, resampling: Resampling) -> float:
     """P-value of a contrast from flipping its sign in whole contexts, of those in which it is defined."""
-    own = contrast_values(shares.shares(np.eye(shares.contexts)), contrast)
+    own = values_in_blocks(
+        lambda weights: contrast_values(shares.shares(weights), contrast), single_clusters(shares.contexts)
+    )
     known = own[~np.isnan(own)]
     if len(known) < 2:
         return math.nan

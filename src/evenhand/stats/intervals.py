@@ -25,7 +25,7 @@ import numpy as np
 from scipy import special  # not stats, which takes half a second to import
 
 from evenhand.core.estimates import Estimate
-from evenhand.stats.resampling import Floats, Resampling, Statistic
+from evenhand.stats.resampling import Floats, Resampling, Statistic, left_out_clusters, values_in_blocks
 
 FEWEST_FOR_BOOTSTRAP = 10
 
@@ -87,15 +87,14 @@ def cluster_interval(
     if clusters < 2:
         return Interval.missing("an interval needs at least two target terms")
     value = float(statistic(np.ones((1, clusters)))[0])
-    left_out = statistic(np.ones((clusters, clusters)) - np.eye(clusters))
-    deviations = left_out - value
-    if np.abs(deviations).max() <= 1e-12 * max(1.0, abs(value)):
+    if not _varies(statistic, clusters, value):
         return _without_variation(value, clusters, resampling.confidence, lowest, highest)
     if clusters < FEWEST_FOR_BOOTSTRAP:
+        deviations = values_in_blocks(statistic, left_out_clusters(clusters)) - value
         error = math.sqrt((clusters - 1) / clusters * float(deviations @ deviations))
         reach = error * float(special.stdtrit(clusters - 1, (1 + resampling.confidence) / 2))
         return Interval(max(lowest, value - reach), min(highest, value + reach), JACKKNIFE)
-    replicates = statistic(resampling.bootstrap_weights(clusters))
+    replicates = resampling.bootstrap(statistic, clusters)
     tail = expanded_tail(clusters, resampling.confidence)
     low, high = np.quantile(replicates, [tail, 1 - tail])
     # Where a statistic has its maximum, as ICAT has at neutral, all replicates can lie below the value.
@@ -120,6 +119,14 @@ def expanded_tail(clusters: int, confidence: float) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
     quantile = special.stdtrit(clusters - 1, (1 - confidence) / 2)
     return float(special.ndtr(quantile * math.sqrt(clusters / (clusters - 1))))
+
+
+def _varies(statistic: Statistic, clusters: int, value: float) -> bool:
+    """Whether leaving out some cluster changes the value. The first that does is enough."""
+    alike = 1e-12 * max(1.0, abs(value))
+    return any(
+        not (np.abs(statistic(weights) - value) <= alike).all() for weights in left_out_clusters(clusters)
+    )
 
 
 def _without_variation(
@@ -154,7 +161,7 @@ def wilson_interval(share: float, n: int, *, confidence: float) -> Interval:
 
 
 _BLOCK = 2_000
-"""Resamples at a time, so that memory stays small."""
+"""Sign patterns at a time, so that memory stays small."""
 
 
 def flip_test(value_of: Callable[[Floats], Floats], columns: int, *, resampling: Resampling) -> float:
@@ -165,10 +172,16 @@ def flip_test(value_of: Callable[[Floats], Floats], columns: int, *, resampling:
         columns: How many columns there are.
         resampling: How many patterns, and their seed.
     """
-    signs = 1 - 2 * resampling.swaps(columns)
     observed = float(value_of(np.ones((1, columns)))[0])
-    parts = [value_of(signs[start : start + _BLOCK]) for start in range(0, len(signs), _BLOCK)]
-    extreme = int(np.count_nonzero(np.concatenate(parts) >= observed - 1e-9 * max(1.0, observed)))
+    values = values_in_blocks(
+        lambda swaps: value_of(1 - 2 * swaps),
+        (
+            swaps[start : start + _BLOCK]
+            for swaps in resampling.swaps(columns)
+            for start in range(0, len(swaps), _BLOCK)
+        ),
+    )
+    extreme = int(np.count_nonzero(values >= observed - 1e-9 * max(1.0, observed)))
     if resampling.swaps_are_exhaustive(columns):
-        return extreme / len(signs)
-    return (extreme + 1) / (len(signs) + 1)
+        return extreme / len(values)
+    return (extreme + 1) / (len(values) + 1)

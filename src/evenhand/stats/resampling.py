@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,6 +17,12 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 """From weights of shape (rows, clusters) to one value per row."""
 
 MOST_RESAMPLES = 1_000_000
+
+MOST_CELLS = 2**24
+"""A plan of up to so many resamples times clusters is kept whole; a larger one is drawn anew, in blocks."""
+
+_BLOCK_CELLS = 2**22
+"""Rows times clusters of a block, so that memory stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +46,71 @@ class Resampling:
         if self.seed < 0:
             raise EvenhandError(f"The seed is {self.seed}; it must not be negative.")
 
-    def bootstrap_weights(self, clusters: int) -> Floats:
-        """How often each cluster is drawn in each resample, shape (resamples, clusters)."""
-        return _bootstrap_weights(clusters, self.resamples, self.seed)
+    def bootstrap_weights(self, clusters: int) -> Iterator[Floats]:
+        """How often each cluster is drawn in each resample, in blocks of shape (rows, clusters)."""
+        if self.resamples * clusters <= MOST_CELLS:
+            yield _bootstrap_weights(clusters, self.resamples, self.seed)
+            return
+        generator = np.random.default_rng([self.seed, clusters, 0])
+        for rows in _block_sizes(self.resamples, clusters):
+            drawn = generator.integers(0, clusters, size=(rows, clusters))
+            yield np.stack([np.bincount(row, minlength=clusters) for row in drawn]).astype(np.float64)
 
-    def swaps(self, clusters: int) -> Floats:
-        """For each row, which clusters are swapped (1) or left (0).
+    def bootstrap(self, statistic: Statistic, clusters: int, *, most: int | None = None) -> Floats:
+        """The values of a statistic in the resamples, or in the first so many of them."""
+        wanted = self.resamples if most is None else min(most, self.resamples)
+        values: list[Floats] = []
+        for weights in self.bootstrap_weights(clusters):
+            values.append(statistic(weights[:wanted]))
+            wanted -= len(values[-1])
+            if not wanted:
+                break
+        return np.concatenate(values)
+
+    def swaps(self, clusters: int) -> Iterator[Floats]:
+        """For each row, which clusters are swapped (1) or left (0): blocks of shape (rows, clusters).
 
         All patterns when there are no more than ``resamples`` of them, which makes a test exact;
         otherwise random ones.
         """
-        return _swaps(clusters, self.resamples, self.seed)
+        if self.swaps_are_exhaustive(clusters) or self.resamples * clusters <= MOST_CELLS:
+            yield _swaps(clusters, self.resamples, self.seed)
+            return
+        generator = np.random.default_rng([self.seed, clusters, 1])
+        for rows in _block_sizes(self.resamples, clusters):
+            yield generator.integers(0, 2, size=(rows, clusters)).astype(np.float64)
+
+    def swapped(self, statistic: Statistic, clusters: int) -> Floats:
+        """The values of a statistic of swaps, for every row of them."""
+        return values_in_blocks(statistic, self.swaps(clusters))
 
     def swaps_are_exhaustive(self, clusters: int) -> bool:
         """Whether ``swaps`` lists every pattern."""
         return _fit_all_patterns(clusters, self.resamples)
+
+
+def single_clusters(clusters: int) -> Iterator[Floats]:
+    """Weights of each cluster alone, in blocks of rows."""
+    start = 0
+    for rows in _block_sizes(clusters, clusters):
+        yield np.eye(rows, clusters, k=start)
+        start += rows
+
+
+def left_out_clusters(clusters: int) -> Iterator[Floats]:
+    """Weights without each cluster in turn, in blocks of rows."""
+    return (1 - block for block in single_clusters(clusters))
+
+
+def values_in_blocks(statistic: Statistic, blocks: Iterable[Floats]) -> Floats:
+    """The values of a statistic for all rows, of which no more than one block is in memory."""
+    return np.concatenate([statistic(block) for block in blocks])
+
+
+def _block_sizes(rows: int, columns: int) -> Iterator[int]:
+    block = max(1, _BLOCK_CELLS // columns)
+    for start in range(0, rows, block):
+        yield min(block, rows - start)
 
 
 def _fit_all_patterns(clusters: int, resamples: int) -> bool:

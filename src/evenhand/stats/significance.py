@@ -39,8 +39,15 @@ def clustered_sign_flip(net_preferences: Floats, *, resampling: Resampling) -> f
     deciding = net_preferences[net_preferences != 0]
     if len(deciding) == 0:
         return math.nan
-    signs = 1 - 2 * resampling.swaps(len(deciding))
-    return share_as_extreme(signs @ deciding, float(deciding.sum()), resampling, len(deciding))
+    sums = resampling.swapped(lambda swaps: (1 - 2 * swaps) @ deciding, len(deciding))
+    return share_as_extreme(sums, float(deciding.sum()), resampling, len(deciding))
+
+
+def sign_flip_name(net_preferences: Floats, *, resampling: Resampling, of: str) -> str:
+    """What ``clustered_sign_flip`` does with these preferences, in words."""
+    deciding = int(np.count_nonzero(net_preferences))
+    drawn = "exact" if resampling.swaps_are_exhaustive(deciding) else f"{resampling.resamples:,} random"
+    return f"{drawn} sign flips of {of}"
 
 
 def swap_test(statistic: Statistic, clusters: int, *, resampling: Resampling) -> float:
@@ -51,14 +58,13 @@ def swap_test(statistic: Statistic, clusters: int, *, resampling: Resampling) ->
     """
     if clusters == 0:
         return math.nan
-    swapped = resampling.swaps(clusters)
 
     def difference(swapped: Floats) -> Floats:
         kept = 1 - swapped
         return statistic(np.hstack([swapped, kept])) - statistic(np.hstack([kept, swapped]))
 
     observed = float(difference(np.zeros((1, clusters)))[0])
-    return share_as_extreme(difference(swapped), observed, resampling, clusters)
+    return share_as_extreme(resampling.swapped(difference, clusters), observed, resampling, clusters)
 
 
 def mcnemar_test(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> float:

@@ -1,8 +1,9 @@
 """One label per text from the votes of several annotators.
 
 The *mode* is the label with the most votes, where all who were asked gave one: a text that one of them was unsure about
-has none. Where labels tie, the rule says which one is taken. *Consensus* is a label that all gave. *Vote shares* are
-the votes themselves, as shares. Dawid-Skene and MACE weigh annotators by how reliable their votes show them to be.
+has none. Where labels tie, the rule says which one is taken. *Consensus* is a label that all gave, and needs at least
+two of them. *Vote shares* are the votes themselves, as shares. Dawid-Skene and MACE weigh annotators by how reliable
+their votes show them to be.
 
 References:
     Dawid and Skene (1979), "Maximum likelihood estimation of observer error-rates using the EM algorithm";
@@ -54,7 +55,7 @@ class AggregatedVotes:
     Attributes:
         counts: Votes per label, of shape (texts, labels).
         mode: The label with the most votes, or ``NO_LABEL``.
-        consensus: The label that all gave, or ``NO_LABEL``.
+        consensus: The label that all gave, if they are at least two, or ``NO_LABEL``.
         ambiguous: Whether two labels or more have the most votes.
         unsure: Whether somebody who was asked gave no label.
     """
@@ -64,6 +65,12 @@ class AggregatedVotes:
     consensus: Votes
     ambiguous: npt.NDArray[np.bool_]
     unsure: npt.NDArray[np.bool_]
+
+    @property
+    def single(self) -> npt.NDArray[np.bool_]:
+        """Whether a text has one vote only, with which nobody can agree."""
+        alone: npt.NDArray[np.bool_] = (self.counts.sum(axis=1) == 1) & ~self.unsure
+        return alone
 
     @property
     def shares(self) -> Floats:
@@ -99,7 +106,7 @@ def aggregate_votes(
     mode = np.where(labelled, order[np.argmax(counts[:, order], axis=1)], NO_LABEL)
     if ties is TieRule.DROP:
         mode = np.where(ambiguous, NO_LABEL, mode)
-    unanimous = labelled & (most == counts.sum(axis=1))
+    unanimous = labelled & (most == counts.sum(axis=1)) & (most > 1)
     return AggregatedVotes(
         counts=counts,
         mode=mode,

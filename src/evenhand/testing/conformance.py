@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, filled_spans, repeated
-from evenhand.data.layouts import LANGUAGE_TAG
+from evenhand.data.language_names import LANGUAGE_TAG
 from evenhand.instruments.association.measures import ClusterTotals, Measure
 
 

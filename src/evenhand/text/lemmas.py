@@ -7,6 +7,7 @@ their lemma and by how they are written.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -49,3 +50,26 @@ def forms_of(word: str, language: str) -> frozenset[str]:
 
         raise UnknownNameError("language of lemmas", language, SUPPORTED_LANGUAGES) from None
     return frozenset({word.casefold(), lemma.casefold()})
+
+
+class PhraseFinder:
+    """Finds listed phrases of several words by the forms of their words."""
+
+    def __init__(self, phrases: Iterable[str], language: str) -> None:
+        """Take phrases of two words or more; of those that begin alike, the longest is meant."""
+        self._by_start: dict[str, list[tuple[tuple[frozenset[str], ...], str]]] = {}
+        for phrase in sorted(phrases, key=lambda own: -len(own.split())):
+            parts = tuple(forms_of(part, language) for part in phrase.split())
+            for form in sorted(parts[0]):
+                self._by_start.setdefault(form, []).append((parts, phrase))
+
+    def at(self, words: Sequence[LemmatisedWord], place: int) -> str | None:
+        """The phrase that begins at a place; None if none does."""
+        found = (
+            phrase
+            for form in sorted(words[place].forms)
+            for parts, phrase in self._by_start.get(form, ())
+            if len(words) >= place + len(parts)
+            and not any(own.isdisjoint(words[place + step].forms) for step, own in enumerate(parts))
+        )
+        return max(found, key=lambda phrase: len(phrase.split()), default=None)

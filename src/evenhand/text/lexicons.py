@@ -1,6 +1,8 @@
 """Lexicons: words by category, found in texts by their lemma, with negations seen.
 
-A match in a clause with a negation is told apart: *war kein Mörder*. That is a rule of thumb, as is every word list.
+A match that is negated is told apart: *war kein Mörder*. A negation counts for what follows it in its clause, a few
+words at most; *a nurse who was not a killer* is a nurse. German verbs have theirs behind them, too: *tötete niemanden*.
+That is a rule of thumb, as is every word list.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import Span
 from evenhand.data.csv_files import read_table
-from evenhand.text.lemmas import LemmatisedWord, forms_of, lemmatised_words
+from evenhand.text.lemmas import LemmatisedWord, PhraseFinder, forms_of, lemmatised_words
 from evenhand.text.word_search import LANGUAGES_WITH_NEGATION, has_negation
 
 COMPOUND = "*"
@@ -26,7 +28,16 @@ _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
 LEXICON_LANGUAGES = ("de", "en")
 """Languages in which a lexicon ships."""
 
-_CLAUSE_END = re.compile(r"[,;:.!?…–—]|\b(?:aber|sondern|but)\b")
+_CLAUSE_END = re.compile(r"[,;:.!?…–—]|\b(?:aber|sondern|but|who|whose|whom|which|that)\b")
+
+_REACH = 5
+"""Words between a negation and what it negates."""
+
+_NEGATED_OBJECT = re.compile(r"\s*(?:no|nobody|none|nothing|neither|no-one)\b", re.IGNORECASE)
+"""What negates an English word that stands right before it: *killed nobody*."""
+
+_LACK = re.compile(r"\bohne\b", re.IGNORECASE)
+"""What negates only what follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +76,14 @@ class CategoryLexicon:
             return False
         ends = [end.end() for end in _CLAUSE_END.finditer(text, start, span.start)]
         after = _CLAUSE_END.search(text, span.end)
-        clause = text[ends[-1] if ends else start : after.start() if after else len(text)]
-        return has_negation(clause, self.language)
+        before_it = text[ends[-1] if ends else start : span.start].split()
+        behind_it = text[span.end : after.start() if after else len(text)]
+        if has_negation(" ".join(before_it[-_REACH:]), self.language):
+            return True
+        if self.language == "en":
+            return _NEGATED_OBJECT.match(behind_it) is not None
+        is_verb = self.language == "de" and text[span.start].islower()
+        return is_verb and has_negation(_LACK.sub("", " ".join(behind_it.split()[:_REACH])), self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +92,22 @@ class _CategoryWords:
 
     single: frozenset[str]
     endings: tuple[str, ...]
-    phrases: tuple[tuple[frozenset[str], ...], ...]
-    """Several words in a row, the longest first."""
+    phrases: PhraseFinder
+    """Several words in a row."""
 
     @classmethod
     def of(cls, words: Iterable[str], language: str) -> _CategoryWords:
         single: set[str] = set()
         endings: set[str] = set()
-        phrases: list[tuple[frozenset[str], ...]] = []
+        phrases: list[str] = []
         for word in words:
-            parts = [forms_of(part, language) for part in word.removeprefix(COMPOUND).split()]
-            if len(parts) > 1:
-                phrases.append(tuple(parts))
+            if " " in word:
+                phrases.append(word)
             elif word.startswith(COMPOUND):
-                endings |= parts[0]
+                endings |= forms_of(word.removeprefix(COMPOUND), language)
             else:
-                single |= parts[0]
-        return cls(
-            frozenset(single), tuple(sorted(endings)), tuple(sorted(phrases, key=lambda parts: -len(parts)))
-        )
+                single |= forms_of(word, language)
+        return cls(frozenset(single), tuple(sorted(endings)), PhraseFinder(phrases, language))
 
     def find(self, words: Sequence[LemmatisedWord]) -> list[Span]:
         """The spans of all matches, from left to right."""
@@ -108,12 +122,9 @@ class _CategoryWords:
 
     def _length(self, words: Sequence[LemmatisedWord], place: int) -> int:
         """How many words from a place on are a match; 0 if none is."""
-        for parts in self.phrases:
-            following = words[place : place + len(parts)]
-            if len(following) == len(parts) and not any(
-                own.isdisjoint(word.forms) for own, word in zip(parts, following, strict=True)
-            ):
-                return len(parts)
+        phrase = self.phrases.at(words, place)
+        if phrase is not None:
+            return len(phrase.split())
         forms = words[place].forms
         is_listed = not self.single.isdisjoint(forms) or any(
             form.endswith(self.endings) and form not in self.endings for form in forms

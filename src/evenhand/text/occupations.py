@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evenhand.core.errors import DatasetError
 from evenhand.data.csv_files import read_table
-from evenhand.text.lemmas import LemmatisedWord, forms_of, lemmatised_words
+from evenhand.text.lemmas import LemmatisedWord, PhraseFinder, forms_of, lemmatised_words
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
 
@@ -51,15 +51,10 @@ class OccupationList:
         return found
 
     @cached_property
-    def _phrases(self) -> list[tuple[tuple[frozenset[str], ...], str]]:
-        """Forms of several words, the longest first."""
-        phrases = [
-            (tuple(forms_of(part, self.language) for part in form.split()), name)
-            for name, forms in self.forms.items()
-            for form in forms
-            if " " in form
-        ]
-        return sorted(phrases, key=lambda phrase: -len(phrase[0]))
+    def _phrases(self) -> tuple[PhraseFinder, dict[str, str]]:
+        """Forms of several words, and the occupation of each."""
+        owners = {form: name for name, forms in self.forms.items() for form in forms if " " in form}
+        return PhraseFinder(owners, self.language), owners
 
     def find(self, text: str, *, start: int = 0) -> list[str]:
         """The occupations that a text names behind a place, each once, as they first occur."""
@@ -75,12 +70,10 @@ class OccupationList:
 
     def _at(self, words: Sequence[LemmatisedWord], place: int) -> tuple[str | None, int]:
         """The occupation that begins at a place, and how many words it has."""
-        for parts, name in self._phrases:
-            following = words[place : place + len(parts)]
-            if len(following) == len(parts) and not any(
-                own.isdisjoint(word.forms) for own, word in zip(parts, following, strict=True)
-            ):
-                return name, len(parts)
+        phrases, owners = self._phrases
+        phrase = phrases.at(words, place)
+        if phrase is not None:
+            return owners[phrase], len(phrase.split())
         forms = sorted(words[place].forms)
         known = next((self._single[form] for form in forms if form in self._single), None)
         return known or self._head(forms), 1

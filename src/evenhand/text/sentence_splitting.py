@@ -42,7 +42,7 @@ FEWEST_LINES = 5
 """Lines with another below them that tell whether a text is wrapped."""
 
 _ABBREVIATION = re.compile(
-    "bzw|ca|capt|co|col|cpl|dipl|dr|ebd|evtl|fig|fr|gen|geb|ggf|gov|hon|hr|hrsg|inc|inkl|jr|lt|ltd|mme|mr|mrs|ms|"
+    "abt|bzw|ca|capt|co|col|cpl|dipl|dr|ebd|evtl|fa|fig|fr|gen|geb|ggf|gov|hl|hon|hr|hrsg|inc|inkl|jr|lt|ltd|mio|mme|mr|mrd|mrs|ms|"
     "mt|nr|pres|prof|rep|rev|sen|sgt|sog|sr|st|str|tel|vgl|vol|vs",
     re.IGNORECASE,
 )

@@ -63,7 +63,7 @@ class HalfPrecision:
         try:
             lost = loss(self._double)
             torch.autograd.backward(lost)
-        except RuntimeError as problem:
+        except (RuntimeError, MemoryError) as problem:
             self._double.zero_grad()  # what went back before it failed
             if not any(name in str(problem) for name in ("BFloat16", "Half")):
                 raise

@@ -65,7 +65,7 @@ class FullPrecision:
         try:
             lost = loss(model)
             torch.autograd.backward(lost)
-        except RuntimeError:
+        except (RuntimeError, MemoryError):
             # What went back before it failed is in some of the weights already.
             for weight, gradient in zip(self._weights, before, strict=True):
                 weight.grad = gradient
@@ -105,7 +105,7 @@ class MicroBatches:
             try:
                 total = total + step(group)
                 continue
-            except RuntimeError as problem:
+            except (RuntimeError, MemoryError) as problem:
                 if not is_out_of_memory(problem):
                     raise
             # Not while the error is being handled: it holds on to what was computed.
@@ -174,7 +174,7 @@ def tokens_that_fit(
     try:
         with torch.random.fork_rng(devices), saved_tensors_hooks(note, lambda tensor: tensor):
             forward(sample)
-    except RuntimeError as problem:
+    except (RuntimeError, MemoryError) as problem:
         if not is_out_of_memory(problem):
             raise
         return max(1, tokens // 2)

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.files import sha256_of_file, write_text
-from evenhand.models.judges import Judge, judge_weights
+from evenhand.models.judges import Judge, judge_weights, model_weights_digest
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import load_as_declared
 from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord
@@ -47,7 +47,7 @@ def write_head(model: LanguageModel, judge: Judge, record: HeadRecord, folder: P
     Args:
         model: The model.
         judge: With its weights.
-        record: What is known about the head, but for the digest of its weights.
+        record: What is known about the head, but for the digests of weights.
         folder: An empty folder.
 
     Raises:
@@ -60,6 +60,10 @@ def write_head(model: LanguageModel, judge: Judge, record: HeadRecord, folder: P
         raise OSError(str(problem)) from None
     for path in folder.iterdir():
         path.chmod(0o644)  # safetensors lets only its writer read
-    written = record.model_copy(update={"weights": sha256_of_file(folder / HEAD_WEIGHTS_FILE)})
+    digests = {
+        "weights": sha256_of_file(folder / HEAD_WEIGHTS_FILE),
+        "model_weights": model_weights_digest(folder),
+    }
+    written = record.model_copy(update=digests)
     write_text(folder / HEAD_FILE, written.model_dump_json(indent=1) + "\n")
     return written

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -19,7 +17,6 @@ from evenhand.core.progress import Progress
 from evenhand.core.recipes import LARGEST_SEED, REPORTERS, Precision, Recipe
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.judges import Judge
-from evenhand.models.objectives.objective import padded
 from evenhand.runs.head_records import (
     CheckpointPoint,
     HeadKind,
@@ -32,7 +29,8 @@ from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.encoded_pairs import EncodedPairs, PairExample
 from evenhand.training.fitting import LOGS_FOLDER
 from evenhand.training.half_precision import HalfPrecision, ScaledHalfPrecision
-from evenhand.training.micro_batches import MOST_TOKENS, FullPrecision, Gradients, grouped
+from evenhand.training.judged_pairs import judge_inputs, judge_pairs
+from evenhand.training.micro_batches import FullPrecision, Gradients
 from evenhand.training.trainer import EpochTrainer, StepPlan, chosen_precision
 
 RATES = {HeadKind.POOLED: (5e-6, 1e-3), HeadKind.LABELS: (1e-4, 1e-4), HeadKind.OWN: (2e-5, 2e-5)}
@@ -92,60 +90,6 @@ class NextSentenceObjective:
         classes = torch.tensor([piece.label for piece in pieces], device=device)
         losses: Tensor = model.losses(*judge_inputs(pieces, pad=self.pad, device=device), classes)
         return losses.sum() / self._batch_size
-
-
-def judge_inputs(
-    examples: Sequence[PairExample], *, pad: int, device: torch.device
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Tokens, what is real of them, and their sentences, filled up to the longest."""
-    ids = padded([example.ids.tolist() for example in examples], pad)
-    mask = padded([[1] * len(example) for example in examples], 0)
-    types = padded([example.types.tolist() for example in examples], 0)
-    return ids.to(device), mask.to(device), types.to(device)
-
-
-def right_answers(
-    judge: Judge, examples: EncodedPairs, *, pad: int, most: int | None = None
-) -> npt.NDArray[np.bool_]:
-    """For each pair whether the judge answers its class; pairs of about one length are judged together."""
-    device = next(judge.parameters()).device
-    count = len(examples) if most is None else min(most, len(examples))
-    places = np.linspace(0, len(examples) - 1, count).round().astype(np.int64)
-    numbered = [_Numbered(examples[int(place)], number) for number, place in enumerate(places)]
-    right = np.zeros(count, dtype=np.bool_)
-    with _evaluating(judge):
-        for group in grouped(numbered, MOST_TOKENS.get(device.type, MOST_TOKENS["cpu"])):
-            members = [own for own in group if isinstance(own, _Numbered)]
-            answers = judge.answers(*judge_inputs([own.example for own in members], pad=pad, device=device))
-            for own, answer in zip(members, answers.tolist(), strict=True):
-                right[own.number] = answer == own.example.label
-    return right
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    example: PairExample
-    number: int
-    rows: int = 1
-
-    @property
-    def length(self) -> int:
-        return len(self.example)
-
-    @property
-    def tokens(self) -> int:
-        return len(self.example)
-
-
-@contextmanager
-def _evaluating(judge: Judge) -> Iterator[None]:
-    training = judge.training
-    judge.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        judge.train(training)
 
 
 class NextSentenceTrainer(EpochTrainer):
@@ -286,14 +230,14 @@ class JudgeTraining:
                 state=trainer.state,
             )
             checkpoints.keep_best(epoch)
-            trainer.log({"test/accuracy": point.accuracy})
+            trainer.log({"test_accuracy": point.accuracy})  # Transformers writes test/accuracy
             self.on_checkpoint(curve)
             return epoch >= self.batches.stages
 
         trainer = NextSentenceTrainer(
             self.judge,
             rates=(self.recipe.body_rate, self.recipe.head_rate),
-            report_steps=max(1, round(self.recipe.report_every / self.recipe.batch_size)),
+            report_steps=self.recipe.report_steps,
             objective=NextSentenceObjective(self.train, pad=self.pad, batch_size=self.batches.batch_size),
             recipe=self._recipe(),
             device=self.device,
@@ -334,6 +278,10 @@ class JudgeTraining:
 
     def _point(self, epoch: int, *, scale: float = 1.0) -> CheckpointPoint:
         checked = max(1, round(CHECKED_SHARE * len(self.test)))
-        right = right_answers(self.judge, self.test, pad=self.pad, most=checked)
+        judged = judge_pairs(self.judge, self.test, pad=self.pad, most=checked)
+        accuracy = judged.accuracy
+        interval = {"low": accuracy.low, "high": accuracy.high} if accuracy.defined else {}
         pairs = epoch * len(self.batches) * self.batches.batch_size
-        return CheckpointPoint(epoch=epoch, pairs=pairs, accuracy=float(right.mean()), loss_scale=scale)
+        return CheckpointPoint(
+            epoch=epoch, pairs=pairs, accuracy=float(judged.right.mean()), loss_scale=scale, **interval
+        )

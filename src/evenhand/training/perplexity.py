@@ -17,9 +17,12 @@ from torch import nn
 
 from evenhand.core.errors import DatasetError
 from evenhand.models.capabilities import Trains
+from evenhand.models.engine.halving import attempt
+from evenhand.models.engine.memory import BatchMemory
 from evenhand.models.engine.modes import eval_mode
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
+from evenhand.models.references import ModelError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,7 +70,7 @@ class HeldOut:
             sentences: The sentences.
             model: The model that will be asked, or the one that it came from.
             seed: Where the choice of hidden tokens comes from.
-            max_tokens: Tokens in a batch.
+            max_tokens: Tokens in a batch; fewer where the memory of the model does not hold them.
             rows: What is asked, where that is chosen already.
         """
         held_out = model.held_out_rows(sentences, seed=seed) if rows is None else rows
@@ -80,32 +83,60 @@ class HeldOut:
                 "The held-out text has no word that the model could be asked for. Give other text."
             )
         self._rows = held_out.rows
-        self._groups = list(_grouped(held_out.rows, self.tokens, max_tokens))
+        self._groups = list(_grouped(held_out.rows, self.tokens, max_tokens, model.batch_memory))
         self._reader = model.position_reader
         self._pad = model.loaded.pad_id
 
     def loss(self, model: nn.Module) -> HeldOutLoss:
         """The surprise of a model as it is now, on the device that it is on; its mode is left as it was."""
-        device = next(model.parameters()).device
         nats = np.zeros(self.sentences)
+        waiting, fitting = self._groups[::-1], []
         with eval_mode(model), torch.no_grad():
-            for numbers in self._groups:
-                rows = [self._rows[number] for number in numbers]
-                asked = TokenQuestions.of(rows, device=device)
-                inputs = model_inputs(rows, pad=self._pad, device=device)
-                states = self._reader.states(model, inputs, rows=asked.rows, columns=asked.columns)
-                logs = states.token_logs(torch.arange(len(states)), asked.targets)
-                sentences = np.repeat(np.array(numbers), self.tokens[numbers])
-                np.add.at(nats, sentences, -logs.double().cpu().numpy())
+            while waiting:
+                numbers = waiting.pop()
+                found = attempt(lambda: self._nats(model, numbers))  # noqa: B023 # it is called at once
+                if found is None:
+                    waiting += _halves(numbers, self._rows)
+                    continue
+                fitting.append(numbers)
+                np.add.at(nats, np.repeat(np.array(numbers), self.tokens[numbers]), found)
+        self._groups = fitting  # what did not fit once is not tried again after every epoch
         return HeldOutLoss(nats, self.tokens)
 
+    def _nats(self, model: nn.Module, numbers: list[int]) -> Floats:
+        """The surprise at every scored token of some sentences."""
+        device = next(model.parameters()).device
+        rows = [self._rows[number] for number in numbers]
+        asked = TokenQuestions.of(rows, device=device)
+        inputs = model_inputs(rows, pad=self._pad, device=device)
+        states = self._reader.states(model, inputs, rows=asked.rows, columns=asked.columns)
+        logs = states.token_logs(torch.arange(len(states)), asked.targets)
+        nats: Floats = -logs.double().cpu().numpy()
+        return nats
 
-def _grouped(rows: Sequence[TokenRow], tokens: Ints, max_tokens: int) -> Iterator[list[int]]:
+
+def _halves(numbers: list[int], rows: Sequence[TokenRow]) -> list[list[int]]:
+    """Two parts of a group that did not fit into memory."""
+    if len(numbers) == 1:
+        raise ModelError(
+            f"There is not enough memory for a held-out sentence of {rows[numbers[0]].length:,} tokens. Free some "
+            "memory, or give shorter sentences."
+        )
+    middle = len(numbers) // 2
+    return [numbers[middle:], numbers[:middle]]
+
+
+def _grouped(
+    rows: Sequence[TokenRow], tokens: Ints, max_tokens: int, memory: BatchMemory
+) -> Iterator[list[int]]:
     """Numbers of sentences of about one length, so many that a batch is full."""
     batch: list[int] = []
     for number in sorted(np.flatnonzero(tokens).tolist(), key=lambda number: -rows[number].length):
-        if batch and rows[batch[0]].length * (len(batch) + 1) > max_tokens:
-            yield batch
-            batch = []
+        if batch:
+            width = rows[batch[0]].length
+            together = width * (len(batch) + 1)
+            if together > max_tokens or not memory.holds(together, width=width):
+                yield batch
+                batch = []
         batch.append(number)
     yield batch

@@ -47,7 +47,9 @@ def check_back_translation(
         return (
             item.id
             for item in items
-            if item.id in contexts and similarity(cache[item.context], contexts[item.id]) < LEAST_SIMILARITY
+            if item.id in contexts
+            and item.context in cache
+            and similarity(cache[item.context], contexts[item.id]) < LEAST_SIMILARITY
         )
 
     defect = DefectClass(

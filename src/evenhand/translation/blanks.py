@@ -2,6 +2,7 @@
 
 ``blank.leak``         a translated blank becomes BLANK again, where the context has no other: *Das LEERES Haus*
 ``blank.hyphen``       a hyphen that ties a word to the blank becomes a space: *BLANK-Land*
+``blank.double``       two blanks beside each other become one: *BLANK BLANK*
 ``blank.punctuation``  no space before a full stop or comma after the blank, one space after it, none of them twice
 
 A suffix on a blank stays, as in Turkish *BLANK'tır*: to take it off would break the grammar of the sentence. The check
@@ -35,6 +36,10 @@ def _without_hyphen(context: str, _language: str) -> str:
     return re.sub(rf"{BLANK}[{_HYPHENS}]+(?!\S)", BLANK, context)
 
 
+def _without_double(context: str, _language: str) -> str:
+    return re.sub(rf"{BLANK}(?:\s+{BLANK})+", BLANK, context)
+
+
 def _with_clean_punctuation(context: str, _language: str) -> str:
     context = re.sub(rf"{BLANK} +([.,…])(?!\d)", rf"{BLANK}\1", context)  # French has a space before : ; ! ?
     context = re.sub(rf"{BLANK}([.,])\1(?!\1)", rf"{BLANK}\1", context)  # three full stops are meant
@@ -47,6 +52,7 @@ BLANK_RULES: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
     {
         "blank.leak": _without_leak,
         "blank.hyphen": _without_hyphen,
+        "blank.double": _without_double,
         "blank.punctuation": _with_clean_punctuation,
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from datetime import UTC, datetime
@@ -17,16 +18,17 @@ from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.documents import (
     BEYOND_REPAIR,
     CONTEXT,
+    DOUBTFUL_TARGET,
     OWN_ITEM,
     SENTENCE,
+    TARGET,
     WORD,
     Document,
     ItemTexts,
 )
+from evenhand.translation.makers import CLOSEST, REBUILD, UNDO
 from evenhand.translation.table_documents import RowTexts, TableDocument
-
-REBUILD = "rebuild"
-UNDO = "undo"
+from evenhand.translation.text_rules import TEXT_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Changes(Generic[DocumentKind]):
             return False
         self.rows.append(Change(item.id, field_name, before, text, by, self.clock()))
         item[field_name] = text
+        if field_name == TARGET and isinstance(item, ItemTexts) and by not in (CLOSEST, UNDO):
+            self.set(item, DOUBTFUL_TARGET, "", by=by)  # a person or a term table has chosen another
         return True
 
     def set_own_item(self, identity: str, text: str, *, by: str) -> None:
@@ -98,9 +102,12 @@ class Changes(Generic[DocumentKind]):
         Raises:
             EvenhandError: If nothing is selected, or a later change stands in the way.
         """
-        taken = [row for row in self.rows if selected in ("all", row.item, row.by)]
+        standing = self.standing()
+        taken = [row for row in standing if selected in ("all", row.item, row.by)]
+        if not standing:
+            raise EvenhandError("There is nothing left to undo.")
         if not taken:
-            makers = ", ".join(dict.fromkeys(row.by for row in self.rows)) or "nobody so far"
+            makers = ", ".join(dict.fromkeys(row.by for row in standing))
             raise EvenhandError(
                 f"There are no changes of {selected!r} to undo. Name an item's id, all, or who made them: {makers}."
             )
@@ -115,7 +122,7 @@ class Changes(Generic[DocumentKind]):
                 continue  # an own item that was taken out
             if item[row.field] == row.after:
                 self.set(item, row.field, row.before, by=UNDO)
-            elif item[row.field] != row.before:
+            elif item[row.field] != row.before and row.by != REBUILD:
                 later = [other for other in self.rows if (other.item, other.field) == (row.item, row.field)]
                 raise EvenhandError(
                     f"{row.field} of the item {row.item} was changed again later, by {later[-1].by}. Undo the item: "
@@ -125,6 +132,20 @@ class Changes(Generic[DocumentKind]):
             if identity in self.document.items:
                 self._restore_sentences(self.document.items[identity])
         return len(self.rows) - count
+
+    def standing(self) -> list[Change]:
+        """The changes that nobody has undone."""
+        numbers: dict[tuple[str, str], list[int]] = {}
+        for number, row in enumerate(self.rows):
+            own = numbers.setdefault((row.item, row.field), [])
+            if row.by != UNDO:
+                own.append(number)
+                continue
+            # An undo may take a text back over several changes. One that makes a sentence anew takes none back.
+            back_to = [place for place, other in enumerate(own) if self.rows[other].before == row.after]
+            if back_to:
+                del own[back_to[-1] :]
+        return [self.rows[number] for number in sorted(number for own in numbers.values() for number in own)]
 
     def _restore_sentences(self, item: ItemTexts | RowTexts) -> None:
         """After an undo: sentences as they first were if context and words are so again, otherwise rebuilt."""
@@ -174,7 +195,7 @@ def replay(document: DocumentKind, rows: Iterable[Change]) -> Changes[DocumentKi
 
 
 def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
-    """The items that have another text now than before, beside cleaned blanks and what follows from other changes."""
+    """The items that have another text now than before, beside cleaned blanks, case and spaces, and what follows."""
     before: dict[tuple[str, str], str] = {}
     after: dict[tuple[str, str], str] = {}
     makers: dict[tuple[str, str], set[str]] = {}
@@ -187,9 +208,14 @@ def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
         item
         for (item, name), was in before.items()
         if after[item, name] != was
-        and name not in (BEYOND_REPAIR, OWN_ITEM)
-        and not makers[item, name] <= {*BLANK_RULES, REBUILD, UNDO}
+        and name not in (BEYOND_REPAIR, DOUBTFUL_TARGET, OWN_ITEM)
+        and not makers[item, name] <= {*BLANK_RULES, *TEXT_RULES, REBUILD, UNDO}
     )
+
+
+def texts_by_maker(rows: Iterable[Change]) -> list[tuple[str, int]]:
+    """How many texts each rule and person changed, the busiest first; marks of doubtful guesses are no texts."""
+    return Counter(row.by for row in rows if row.field != DOUBTFUL_TARGET).most_common()
 
 
 _COLUMNS = tuple(column.name for column in fields(Change))

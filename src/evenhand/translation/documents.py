@@ -23,6 +23,8 @@ WORD = "word"
 SENTENCE = "sentence"
 BEYOND_REPAIR = "beyond_repair"
 """The mark of an item that nobody could mend, with the reason. The item stays in the file."""
+DOUBTFUL_TARGET = "doubtful_target"
+"""The target of an item before a rule guessed another, where the guess is doubtful. A person's edit takes it away."""
 OWN_ITEM = "item"
 """The field of an item that people wrote for this language; its text is the task and the item as JSON."""
 
@@ -96,7 +98,7 @@ class ItemTexts:
 
     def _holder(self, field: str) -> tuple[dict[str, Any], str]:
         kind, _, candidate = field.partition("/")
-        if not candidate and kind in (TARGET, CONTEXT, BEYOND_REPAIR):
+        if not candidate and kind in (TARGET, CONTEXT, BEYOND_REPAIR, DOUBTFUL_TARGET):
             return self.row, kind
         if kind in (WORD, SENTENCE):
             for entry in self.row["sentences"]:

@@ -4,15 +4,23 @@
 ``untouched.json``  the file as the translator left it; never changes
 ``changes.csv``     one row per change
 ``LANGUAGE.json``   the file as it is now: the untouched one with all changes, byte for byte
+``source.json``     what was translated
+``review.csv``      what reviewers decided, one row per verdict, once that was collected
+``review.set-aside.csv``  what they decided about texts that changed afterwards
+``untranslated.csv``      texts that the translator refused, for people to fill in
 
-A table ends as its source does, such as ``.csv``, and has its source beside it: ``source.csv``.
+A table ends as its source does, such as ``.csv``: ``source.csv``.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Generic
 
@@ -21,23 +29,30 @@ from pydantic import Field, ValidationError
 from evenhand.core.errors import DatasetError, TranslationError, fault
 from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.items import Benchmark
+from evenhand.data.stereoset import read_stereoset
 from evenhand.runs.claims import claimed
 from evenhand.translation.changes import Changes, DocumentKind, now, read_changes, replay, write_changes
 from evenhand.translation.documents import (
     BEYOND_REPAIR,
     CONTEXT,
+    DOUBTFUL_TARGET,
     SENTENCE,
     WORD,
     Document,
     ItemTexts,
     read_document,
 )
+from evenhand.translation.makers import is_rule
 from evenhand.translation.table_documents import RowTexts, TableDocument
 
 RECORD = "record.json"
 UNTOUCHED = "untouched.json"
 SOURCE = "source"
 CHANGES = "changes.csv"
+REVIEW = "review.csv"
+SET_ASIDE = "review.set-aside.csv"
+UNTRANSLATED = "untranslated.csv"
 
 
 class SourceRecord(FrozenModel):
@@ -46,7 +61,10 @@ class SourceRecord(FrozenModel):
     name: str
     language: str
     sha256: str
+    """Of the file that was translated."""
     licence: str | None = None
+    kept_sha256: str = ""
+    """Of what the folder keeps of it; empty in folders of earlier versions, which keep no benchmark."""
 
 
 class TranslatorRecord(FrozenModel):
@@ -109,6 +127,25 @@ def fingerprint_of_translation(folder: Path) -> str | None:
     return read_record(folder).fingerprint if folder.exists() else None
 
 
+def read_source(folder: Path, record: TranslationRecord) -> Benchmark | None:
+    """The benchmark that was translated, as the folder keeps it; None if it does not.
+
+    Raises:
+        TranslationError: If the file was changed.
+    """
+    path = folder / f"{SOURCE}.json"
+    known = record.source
+    if known is None or record.is_table or not path.is_file():
+        return None
+    content = read_stored(path, error=TranslationError)
+    if sha256_of(content) != known.kept_sha256:
+        raise TranslationError(
+            f"{path} was changed: its digest is not the one in {RECORD}. Put it back as it was."
+        )
+    benchmark = read_stereoset(path, language=known.language, name=known.name, licence=known.licence)
+    return replace(benchmark, sha256=known.sha256)
+
+
 def write_translation(
     folder: Path, content: bytes, record: TranslationRecord, *, source: bytes | None = None
 ) -> None:
@@ -118,7 +155,7 @@ def write_translation(
         folder: Where it goes.
         content: The file as the translator left it.
         record: Where it comes from.
-        source: Of a table, the file that was translated, with the same columns.
+        source: What was translated, in the same layout; None if that is not known.
     """
     write_bytes((folder / UNTOUCHED).with_suffix(record.suffix), content)
     write_bytes(folder / f"{record.language}{record.suffix}", content)
@@ -126,6 +163,28 @@ def write_translation(
         write_bytes(folder / f"{SOURCE}{record.suffix}", source)
     write_changes(folder / CHANGES, ())
     write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
+
+
+def write_untranslated(folder: Path, refused: Mapping[str, str]) -> None:
+    """List texts that the translator refused, with an empty column for their translations, and its reasons."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("source", "target", "reason"))
+    writer.writerows((text, "", reason) for text, reason in refused.items())
+    write_text(folder / UNTRANSLATED, buffer.getvalue())
+
+
+def put_aside(folder: Path) -> Path | None:
+    """Move a translation that people worked on out of the way; its new place, None where there is no such work."""
+    if not is_translation_folder(folder):
+        return None
+    by_rules = all(is_rule(row.by) for row in read_changes(folder / CHANGES))
+    if by_rules and not (folder / REVIEW).exists():
+        return None
+    number = next(
+        number for number in count(1) if not folder.with_name(f"{folder.name}.before-{number}").exists()
+    )
+    return folder.rename(folder.with_name(f"{folder.name}.before-{number}"))
 
 
 def adopt_file(path: Path, folder: Path, *, language: str | None = None) -> None:
@@ -187,8 +246,11 @@ class TranslationFolder(Generic[DocumentKind]):
         """Make rows of what was edited in the file by hand; how many there are.
 
         Raises:
-            TranslationError: If items were added or removed, or something else than texts was edited.
+            TranslationError: If items were added or removed, something else than texts was edited, or the name is
+                that of a rule.
         """
+        if is_rule(person):
+            raise TranslationError(f"{person!r} is the name of a rule. Name the person who edited the file.")
         edited = self._read(self.current)
         first = len(self.changes.rows)
         if edited.items.keys() != self.changes.document.items.keys():
@@ -210,7 +272,8 @@ class TranslationFolder(Generic[DocumentKind]):
         return len(self.changes.rows) - first
 
     def _keep_edits_of(self, item: ItemTexts | RowTexts, edited: ItemTexts | RowTexts, person: str) -> None:
-        for name in (*edited.fields(), BEYOND_REPAIR):
+        marks: list[str] = [BEYOND_REPAIR] + [DOUBTFUL_TARGET] * isinstance(edited, ItemTexts)
+        for name in (*edited.fields(), *marks):
             self.changes.set(item, name, edited[name], by=person)
 
     def _rebuild_unless_edited(self, item: ItemTexts, first: int) -> None:
@@ -231,8 +294,9 @@ class TranslationFolder(Generic[DocumentKind]):
         """
         if self.edited_by_hand():
             raise TranslationError(
-                f"{self.current} was edited by hand: it is not what {CHANGES} makes of {UNTOUCHED}. Keep the edits as "
-                "changes of a person with --keep-edits NAME, or write the file anew with --discard-edits."
+                f"{self.current} is not what {CHANGES} makes of {UNTOUCHED}: one of the two was edited by hand. If it "
+                f"was {self.current.name}, record the edits as changes by a person with --keep-edits NAME, or throw "
+                f"them away with --discard-edits. If it was {CHANGES}, put it back from a copy."
             )
 
 
@@ -295,6 +359,8 @@ def _opened(
                 f"{path} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
                 f"changes belong into {record.language}{record.suffix}."
             )
+        if not (folder / CHANGES).exists():
+            raise TranslationError(f"The folder {folder} has lost {CHANGES}. Put it back from a copy.")
         try:
             changes = replay(parse(content, path), read_changes(folder / CHANGES))
         except DatasetError as problem:

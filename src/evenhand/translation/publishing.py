@@ -1,29 +1,32 @@
-"""Publish a translation: the file in the layout of its source, a data statement, its licence, and every change."""
+"""Publish a translation: the file in the layout of its source, a data statement, its licence, changes and verdicts."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 from evenhand.core.errors import TranslationError
-from evenhand.core.files import sha256_of, write_bytes, write_text
-from evenhand.core.items import BLANK, Task
+from evenhand.core.files import read_stored, write_bytes, write_text
+from evenhand.core.items import Benchmark
 from evenhand.translation.changes import DocumentKind, write_changes
-from evenhand.translation.documents import Document
-from evenhand.translation.folder import TranslationFolder
-from evenhand.translation.table_documents import EQUAL_TEXTS, LOST_TAGS, TableDocument, table_problems
+from evenhand.translation.data_statement import data_statement
+from evenhand.translation.folder import REVIEW, TranslationFolder
 
 
 def publish(
-    translation: TranslationFolder[DocumentKind], path: Path, *, licence: str | None = None
+    translation: TranslationFolder[DocumentKind],
+    path: Path,
+    *,
+    licence: str | None = None,
+    source: Benchmark | None = None,
 ) -> list[Path]:
-    """Write the file, its data statement and its changes beside each other; the files that were written.
+    """Write the file, its data statement, its changes and its review beside each other; the files that were written.
 
     Args:
         translation: What is published.
         path: The file; the others are named after it.
         licence: Of the translation; that of the source if not given.
+        source: What was translated, where it is a benchmark and known: the statement has what the checks find.
 
     Raises:
         TranslationError: If no licence is known, the name does not end as the file does, or that was edited by hand.
@@ -31,11 +34,11 @@ def publish(
     ending = translation.record.suffix
     if path.suffix != ending:
         raise TranslationError(
-            f"{path} does not end in {ending}. Name the file after its language: fr{ending}."
+            f"{path} does not end in {ending}. Name the file after its language: {translation.record.language}{ending}."
         )
     translation.refuse_edits()
-    source = translation.record.source
-    licence = licence or (source.licence if source else None)
+    known = translation.record.source
+    licence = licence or (known.licence if known else None)
     if not licence:
         raise TranslationError(
             "The licence of the source is not known, and a translation may only be published under one that it allows. "
@@ -45,10 +48,16 @@ def publish(
     if not translation.record.is_table:
         content = _licensed(content, licence)
     statement, changes = path.with_suffix(".md"), path.with_suffix(".changes.csv")
+    text = data_statement(translation, content, licence=licence, name=path.name, source=source)
     write_bytes(path, content)
-    write_text(statement, _statement(translation, content, licence=licence, name=path.name))
+    write_text(statement, text)
     write_changes(changes, translation.changes.rows)
-    return [path, statement, changes]
+    verdicts = translation.path / REVIEW
+    if not verdicts.is_file():
+        return [path, statement, changes]
+    review = path.with_suffix(".review.csv")
+    write_bytes(review, read_stored(verdicts, error=TranslationError))
+    return [path, statement, changes, review]
 
 
 def _licensed(content: bytes, licence: str) -> bytes:
@@ -58,73 +67,3 @@ def _licensed(content: bytes, licence: str) -> bytes:
     return json.dumps(
         {**head, "licence": licence, **rest}, ensure_ascii=False, separators=(",", ":")
     ).encode()
-
-
-def _statement(
-    translation: TranslationFolder[DocumentKind], content: bytes, *, licence: str, name: str
-) -> str:
-    """The data statement, as Markdown."""
-    record, document, rows = translation.record, translation.changes.document, translation.changes.rows
-    lines = [f"# {name}", ""]
-    lines += [
-        "Content warning: the items name stereotypes, many of them offensive, in order to measure them.",
-        "",
-    ]
-    lines += ["## Origin", ""]
-    if record.source:
-        lines.append(
-            f"- Translated from {record.source.name} ({record.source.language}), SHA-256 {record.source.sha256}."
-        )
-    else:
-        lines.append("- Translated elsewhere; the source was not recorded.")
-    if record.translator:
-        lines.append(f"- Translator: {record.translator.name}.")
-        lines += [f"  - {key}: {value}" for key, value in sorted(record.translator.settings.items())]
-    lines += [
-        f"- Made on {record.created} with Evenhand {record.evenhand}.",
-        f"- Licence: {licence}.",
-        f"- SHA-256 of this file: {sha256_of(content)}.",
-        "",
-        "## Items",
-        "",
-    ]
-    if isinstance(document, TableDocument):
-        lines += _rows_of_table(document, translation.source())
-    else:
-        lines += _rows_of_tasks(document)
-    lines += ["", "## Changes since the translator", ""]
-    makers = Counter(row.by for row in rows)
-    if makers:
-        lines += ["| by | texts |", "|---|---:|"]
-        lines += [f"| {maker} | {count:,} |" for maker, count in makers.most_common()]
-    else:
-        lines.append("None. Nobody has reviewed this translation.")
-    return "\n".join(lines) + "\n"
-
-
-def _rows_of_tasks(document: Document) -> list[str]:
-    lines = [
-        "| task | items | without exactly one blank | target not in context | beyond repair |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for task in Task:
-        items = document.of_task(task)
-        blanks = (
-            f"{sum(item.context.count(BLANK) != 1 for item in items):,}" if task is Task.INTRASENTENCE else ""
-        )
-        marked = sum(item.is_beyond_repair for item in items)
-        lines.append(
-            f"| {task.value} | {len(items):,} | {blanks} | {document.missing_targets(task):,} | {marked:,} |"
-        )
-    return lines
-
-
-def _rows_of_table(document: TableDocument, source: TableDocument) -> list[str]:
-    problems = Counter(name for own in table_problems(document, source).values() for name in own)
-    marked = sum(row.is_beyond_repair for row in document)
-    return [
-        "| texts in | rows | without their tags | texts that became the same | beyond repair |",
-        "|---|---:|---:|---:|---:|",
-        f"| {', '.join(document.text_columns)} | {len(document):,} | {problems[LOST_TAGS]:,} | "
-        f"{problems[EQUAL_TEXTS]:,} | {marked:,} |",
-    ]

@@ -6,28 +6,30 @@ left, and every change that it makes is a row.
 
 from __future__ import annotations
 
-import string
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from evenhand.core.items import BLANK, Task, contains_term
+from evenhand.core.items import Association, Task, contains_term
 from evenhand.core.progress import Progress, no_progress
 from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.changes import Changes
-from evenhand.translation.documents import CONTEXT, TARGET, WORD, Document, ItemTexts
+from evenhand.translation.closest_words import closest_word, common_words, is_doubtful
+from evenhand.translation.documents import (
+    CONTEXT,
+    DOUBTFUL_TARGET,
+    SENTENCE,
+    TARGET,
+    WORD,
+    Document,
+    ItemTexts,
+)
+from evenhand.translation.makers import CLOSEST, TERMS
 from evenhand.translation.people_tables import PersonRow
 from evenhand.translation.term_tables import RepairStage, TermRow, When
+from evenhand.translation.text_rules import TEXT_RULES
 
 UNTOUCHED = "untouched"
 SO_FAR = "so far"
-
-CLOSEST_CUTOFF = 0.4
-"""Least similarity (difflib) of a target and the word of the context that takes its place."""
-
-COMPOUND_SHARE = 0.8
-"""Share of a target of several words that a word must begin with to be taken for it: *Kap Verde*, *kapverdisch*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class RepairOptions:
         stages: Which stages are applied; always in the order of ``RepairStage``.
         terms: The rows of the term table.
         people: The rows of people's tables.
+        sources: By id the items that were translated, for rules that compare with them; empty if they are not known.
     """
 
     stages: tuple[RepairStage, ...] = tuple(RepairStage)
     terms: tuple[TermRow, ...] = ()
     people: tuple[PersonRow, ...] = ()
+    sources: Mapping[str, Association] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ def _count(name: str, document: Document) -> StageCount:
 
 def _apply_terms(changes: Changes[Document], options: RepairOptions) -> None:
     _clean_blanks(changes, changes.document)
+    _clean_texts(changes, options.sources)
     _replace_terms(changes, options.terms, RepairStage.TERMS)
 
 
@@ -140,6 +145,21 @@ def _clean_blanks(changes: Changes[Document], items: Iterable[ItemTexts]) -> Non
                 changes.set(item, CONTEXT, rule(item.context, changes.document.language), by=name)
 
 
+def _clean_texts(changes: Changes[Document], sources: Mapping[str, Association]) -> None:
+    """Apply the rules for whole texts to contexts, and to sentences that are not made of context and word."""
+    for item in changes.document:
+        source = sources.get(item.id)
+        if source is None or item.is_beyond_repair:
+            continue
+        texts = {CONTEXT: source.context}
+        if item.task is Task.INTERSENTENCE:
+            texts |= {f"{SENTENCE}/{candidate.id}": candidate.text for candidate in source.candidates}
+        for name, original in texts.items():
+            for rule, clean in TEXT_RULES.items():
+                if name in item.fields():
+                    changes.set(item, name, clean(item[name], original, changes.document.language), by=rule)
+
+
 def _replace_terms(changes: Changes[Document], terms: Sequence[TermRow], stage: RepairStage) -> None:
     lacked = {item.id for item in changes.document if item.lacks_target}
     rows = [row for row in terms if row.stage is stage]
@@ -150,7 +170,7 @@ def _replace_terms(changes: Changes[Document], terms: Sequence[TermRow], stage: 
             texts = row.replacements(item)
             if texts and (row.when is not When.FITS or _fits(item, texts)):
                 for name, text in texts.items():
-                    changes.set(item, name, text, by="terms")
+                    changes.set(item, name, text, by=TERMS)
 
 
 def _fits(item: ItemTexts, texts: dict[str, str]) -> bool:
@@ -159,43 +179,12 @@ def _fits(item: ItemTexts, texts: dict[str, str]) -> bool:
 
 
 def _take_closest(changes: Changes[Document], items: Iterable[ItemTexts]) -> None:
+    common = common_words(changes.document)
     for item in items:
         if item.lacks_target and not item.is_beyond_repair:
-            word = closest_word(item.target, item.context)
+            target = item.target
+            word = closest_word(target, item.context)
             if word:
-                changes.set(item, TARGET, word, by="closest")
-
-
-def closest_word(target: str, context: str) -> str | None:
-    """The word of a context that is most like a target; None if none is like it.
-
-    A target of several words is only found where they are written as one.
-    """
-    words = [word for word in context.split(" ") if BLANK not in word]
-    if len(target.split()) > 1:
-        return next((bare for bare in map(_bare, words) if _is_compound_of(bare, target)), None)
-    close = get_close_matches(target, words, n=1, cutoff=CLOSEST_CUTOFF)
-    return (_bare(close[0]) or None) if close else None
-
-
-def _is_compound_of(word: str, target: str) -> bool:
-    joined, start = "".join(target.split()).casefold(), 0
-    for one, other in zip(joined, word.casefold(), strict=False):
-        if one != other:
-            break
-        start += 1
-    return start >= COMPOUND_SHARE * len(joined)
-
-
-def _bare(word: str) -> str:
-    """A word without the punctuation around it; accents that are characters of their own stay."""
-    start, end = 0, len(word)
-    while start < end and _is_punctuation(word[start]):
-        start += 1
-    while end > start and _is_punctuation(word[end - 1]):
-        end -= 1
-    return word[start:end]
-
-
-def _is_punctuation(character: str) -> bool:
-    return character in string.punctuation or unicodedata.category(character)[0] in "PSZ"
+                changes.set(item, TARGET, word, by=CLOSEST)
+                if is_doubtful(word, target, common=common):
+                    changes.set(item, DOUBTFUL_TARGET, target, by=CLOSEST)

@@ -13,15 +13,20 @@ from enum import StrEnum
 from functools import partial
 
 from evenhand.core.errors import TranslationError
-from evenhand.core.items import BLANK, Task, contains_term
+from evenhand.core.items import BLANK, CULTURE_SPECIFIC, Task, contains_term, own_item_id
 from evenhand.translation.changes import Changes, DocumentKind
-from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, TARGET, WORD, ItemTexts
+from evenhand.translation.documents import (
+    BEYOND_REPAIR,
+    CONTEXT,
+    DOUBTFUL_TARGET,
+    SENTENCE,
+    TARGET,
+    WORD,
+    ItemTexts,
+)
 from evenhand.translation.table_documents import RowTexts
 
 REVIEWERS_PER_ITEM = 2
-
-CULTURE = "culture-specific"
-"""How the mark of an item begins that makes no sense in this culture."""
 
 
 class ReviewOutcome(StrEnum):
@@ -147,13 +152,15 @@ def apply_verdicts(
     first, clock = len(changes.rows), changes.clock
     for verdict in settled:
         item = changes.document.items[verdict.item]
-        own = own_id(verdict.item, changes.document.language)
+        own = own_item_id(verdict.item, changes.document.language)
         if item.is_beyond_repair or own in changes.document.items or _has_texts(item, verdict):
             continue  # it was applied before
-        if verdict.outcome is not ReviewOutcome.ACCEPT and review_texts(item) != shown[verdict.item]:
+        if review_texts(item) != shown[verdict.item]:
+            if verdict.outcome is ReviewOutcome.ACCEPT:
+                continue  # what was accepted is no longer there
             raise TranslationError(
-                f"The item {verdict.item} has changed since the review began. Undo that change with: evenhand data "
-                f"repair FOLDER --undo {verdict.item}, or begin another review."
+                f"The item {verdict.item} has changed since the reviewers saw it. Show it to them again with: evenhand "
+                f"data review FOLDER, or undo the change with: evenhand data repair FOLDER --undo {verdict.item}."
             )
         changes.clock = partial(_time_of, verdict, clock)
         _apply(changes, item, verdict)
@@ -174,6 +181,8 @@ def _has_texts(item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> bool:
 
 def _apply(changes: Changes[DocumentKind], item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> None:
     by = verdict.person
+    if isinstance(item, ItemTexts):
+        changes.set(item, DOUBTFUL_TARGET, "", by=by)  # people have looked at it
     if verdict.outcome is ReviewOutcome.EDIT:
         words = {**review_texts(item), **verdict.texts}
         for name, text in verdict.texts.items():
@@ -188,16 +197,11 @@ def _apply(changes: Changes[DocumentKind], item: ItemTexts | RowTexts, verdict: 
     elif verdict.outcome is ReviewOutcome.BEYOND_REPAIR:
         changes.set(item, BEYOND_REPAIR, verdict.comment or "beyond repair", by=by)
     elif verdict.outcome is ReviewOutcome.CULTURE_SPECIFIC:
-        reason = f"{CULTURE}: {verdict.comment}" if verdict.comment else CULTURE
+        reason = f"{CULTURE_SPECIFIC}: {verdict.comment}" if verdict.comment else CULTURE_SPECIFIC
         changes.set(item, BEYOND_REPAIR, reason, by=by)
         if verdict.texts:
-            identity = own_id(item.id, changes.document.language)
+            identity = own_item_id(item.id, changes.document.language)
             changes.set_own_item(identity, _own_item(item, identity, verdict.texts), by=by)
-
-
-def own_id(item: str, language: str) -> str:
-    """The id of the item that takes the place of a culture-specific one; no other language has it."""
-    return f"{item}-{language}"
 
 
 def _own_item(item: ItemTexts | RowTexts, identity: str, texts: Mapping[str, str]) -> str:
@@ -217,9 +221,12 @@ def _own_item(item: ItemTexts | RowTexts, identity: str, texts: Mapping[str, str
         else:
             own |= {"sentence": texts[f"{SENTENCE}/{candidate}"]}
         candidates.append(own)
+    # Of the same class as the item whose place it takes; what pairs items across languages is their id.
+    shared = {key: item.row[key] for key in ("target_original",) if key in item.row}
     row = {
         "id": identity,
         "target": texts[TARGET],
+        **shared,
         "bias_type": item.row["bias_type"],
         "context": texts[CONTEXT],
         "sentences": candidates,

@@ -18,7 +18,7 @@ from evenhand.core.errors import TranslationError
 from evenhand.core.items import OVERALL, Association, Benchmark, Candidate, Label, Task
 from evenhand.data.defects import TARGET_MISSING
 from evenhand.data.inspection import check_translation
-from evenhand.data.layouts import language_named_by
+from evenhand.data.language_names import language_named_by
 from evenhand.instruments.association.comparison import compare_associations, contributions, shared_items
 from evenhand.runs.comparison import (
     ComparisonOptions,
@@ -143,9 +143,12 @@ def _problems(
         flagged |= report.flagged_items()
         # A run that knows what it was translated from flags missing targets; here they are a kind of their own.
         counted = {defect.name for defect in run.record.defects if defect.flagged} - {TARGET_MISSING}
+        shown = {*counted, TARGET_MISSING} | {
+            finding.defect.name for finding in report.findings if finding.defect.flagged
+        }
         for found in (_known_defects(run), report.defects_by_item()):
             for item, defects in found.items():
-                names.setdefault(item, set()).update(defects)
+                names.setdefault(item, set()).update(shown.intersection(defects))
                 if counted.intersection(defects):
                     flagged.add(item)
         for item in repaired.get(run.record.language, ()):

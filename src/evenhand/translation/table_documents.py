@@ -16,10 +16,12 @@ from statistics import median
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8
-from evenhand.data.translation_defects import is_odd_length, shares_words
+from evenhand.data.text_case import in_case_of_source
+from evenhand.data.translation_defects import is_odd_length
+from evenhand.data.untranslated import shares_words
 from evenhand.translation.documents import BEYOND_REPAIR
 from evenhand.translation.table_files import TAG, TEXT_COLUMNS, table_bytes
-from evenhand.translation.translating import keeps_tags
+from evenhand.translation.translating import differing_tags, keeps_tags
 
 LOST_TAGS = "tags-lost"
 EQUAL_TEXTS = "equal-texts"
@@ -154,8 +156,10 @@ def _cells_of(text: str, *, suffix: str, path: Path) -> tuple[list[str], list[di
     return header, cells
 
 
-def table_problems(document: TableDocument, source: TableDocument) -> dict[str, tuple[str, ...]]:
+def table_problems(document: TableDocument, source: TableDocument) -> dict[str, dict[str, str]]:
     """What is wrong with each row of a translated table, as far as its source shows it; rows without a problem lack.
+
+    For each row the names of its problems, with a sentence about each.
 
     Args:
         document: The translation.
@@ -168,19 +172,32 @@ def table_problems(document: TableDocument, source: TableDocument) -> dict[str, 
     }
     ratios = [len(text) / len(original) for own in pairs.values() for text, original in own if original]
     usual = median(ratios) if ratios else 1.0
-    found = {identity: _problems_of(own, usual) for identity, own in pairs.items()}
+    found = {
+        identity: _problems_of(own, usual=usual, language=document.language)
+        for identity, own in pairs.items()
+    }
     return {identity: names for identity, names in found.items() if names}
 
 
-def _problems_of(pairs: Sequence[tuple[str, str]], usual: float) -> tuple[str, ...]:
+def _problems_of(pairs: Sequence[tuple[str, str]], *, usual: float, language: str) -> dict[str, str]:
     texts, originals = zip(*pairs, strict=True) if pairs else ((), ())
+    lost = [tag for text, original in pairs for tag in differing_tags(text, original, TAG)]
     checks = {
-        LOST_TAGS: any(not keeps_tags(text, original, TAG) for text, original in pairs),
-        EQUAL_TEXTS: has_equal_texts(texts) and not has_equal_texts(originals),
-        "length-ratio": any(is_odd_length(text, original, usual=usual) for text, original in pairs),
-        "untranslated": any(shares_words(text, original) for text, original in pairs),
+        LOST_TAGS: f"missing, or there too often: {', '.join(dict.fromkeys(lost))}" if lost else "",
+        EQUAL_TEXTS: "two texts are the same that differ in the source"
+        if has_equal_texts(texts) and not has_equal_texts(originals)
+        else "",
+        "length-ratio": "a text is much longer or shorter than is usual for its source"
+        if any(is_odd_length(text, original, usual=usual) for text, original in pairs)
+        else "",
+        "untranslated": "words of the source are still there"
+        if any(shares_words(text, original) for text, original in pairs)
+        else "",
+        "text-case": "a text begins in another case than its source, or has a capital after a tag at its beginning"
+        if any(in_case_of_source(text, original, language) != text for text, original in pairs)
+        else "",
     }
-    return tuple(name for name, is_found in checks.items() if is_found)
+    return {name: says for name, says in checks.items() if says}
 
 
 def has_equal_texts(texts: Sequence[str]) -> bool:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.csv_files import read_table
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
 from evenhand.translation.answers import AnswerCache, answer_all
-from evenhand.translation.translating import keeps_tags, translate_tagged
+from evenhand.translation.translating import TranslatedFile, keeps_tags, translate_tagged, warn_of_empty
 from evenhand.translation.translators import Translator
 
 TEXT_COLUMNS = ("sent_more", "sent_less", "structure", "text", "prompt", "sentence")
@@ -43,6 +44,7 @@ class TextTable:
         translated: Those that hold texts.
         rows: The cells of each row, in the order of the columns.
         licence: Of the content, if it is known.
+        kept: Texts that stay as they are, such as names.
     """
 
     name: str
@@ -53,15 +55,26 @@ class TextTable:
     translated: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     licence: str | None = None
+    kept: frozenset[str] = frozenset()
 
     def texts(self) -> list[str]:
         """What is translated, each text once."""
         places = [self.columns.index(column) for column in self.translated]
-        return list(dict.fromkeys(row[place] for row in self.rows for place in places if row[place]))
+        cells = dict.fromkeys(row[place] for row in self.rows for place in places if row[place])
+        return [cell for cell in cells if cell not in self.kept]
+
+    @property
+    def tags(self) -> re.Pattern[str]:
+        """What may not change in a text."""
+        return TAG
+
+    def tagged_texts(self) -> list[str]:
+        """Those of them that have tags."""
+        return [text for text in self.texts() if TAG.search(text)]
 
     def translate(
         self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
-    ) -> bytes:
+    ) -> TranslatedFile:
         """The file in another language.
 
         Raises:
@@ -70,20 +83,21 @@ class TextTable:
         del language  # a table says it by its name
         texts = self.texts()
         with monitor.stage("Translating", "texts") as progress:
-            answer_all(translator, texts, cache, progress=progress)
-        answers = translate_tagged(texts, TAG, translator, cache, monitor=monitor)
+            refused = answer_all(translator, texts, cache, progress=progress)
+        answers = translate_tagged(texts, TAG, translator, cache, refused=refused, monitor=monitor)
         lost = [text for text in texts if not keeps_tags(answers[text], text, TAG)]
         if lost:
             monitor.warn(
-                f"Texts that lost a tag such as [MASK], or have one more: {len(lost):,}, the first is {lost[0]!r}. "
+                f"{plural(len(lost), 'text')} lost a tag such as [MASK] or gained one; the first is {lost[0]!r}. "
                 "evenhand data repair mends known leaks; the rest is for people."
             )
+        warn_of_empty(answers, refused, cache, monitor=monitor)
         places = {self.columns.index(column) for column in self.translated}
         rows = [
             [answers.get(cell, cell) if place in places else cell for place, cell in enumerate(row)]
             for row in self.rows
         ]
-        return table_bytes(self.columns, rows, suffix=self.suffix)
+        return TranslatedFile(table_bytes(self.columns, rows, suffix=self.suffix), refused)
 
     def original(self) -> bytes:
         """The table itself, as it is kept beside its translation."""
@@ -107,7 +121,7 @@ def is_text_table(path: Path) -> bool:
 
 
 def read_text_table(
-    path: Path, *, language: str, columns: Sequence[str] = (), licence: str | None = None
+    path: Path, *, language: str, columns: Sequence[str] = (), licence: str | None = None, name: str = ""
 ) -> TextTable:
     """Read a table whose texts are translated.
 
@@ -116,6 +130,7 @@ def read_text_table(
         language: Of its texts.
         columns: Those that hold texts; the ones that are known to if empty.
         licence: Of the content, if it is known.
+        name: What it is called; the file's name if empty.
 
     Raises:
         DatasetError: If the file cannot be read, or has no such column.
@@ -126,7 +141,7 @@ def read_text_table(
         lines = decode_utf8(content, path, error=DatasetError).splitlines()
         rows = tuple((line.strip(),) for line in lines if line.strip())
         return TextTable(
-            file_stem(path), language, suffix, sha256_of(content), ("text",), ("text",), rows, licence
+            name or file_stem(path), language, suffix, sha256_of(content), ("text",), ("text",), rows, licence
         )
     table = read_table(path, needed=tuple(column.lower() for column in columns))
     chosen = tuple(column.lower() for column in columns) or tuple(
@@ -138,7 +153,7 @@ def read_text_table(
             f"({', '.join(TEXT_COLUMNS)}). Name those that do with --columns."
         )
     return TextTable(
-        name=path.stem,
+        name=name or path.stem,
         language=language,
         suffix=suffix,
         sha256=table.sha256,

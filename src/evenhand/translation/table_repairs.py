@@ -5,6 +5,8 @@ back. Each is the name in the rows of the changes that it makes.
 
 ``tag.case``   a tag that came back in another case: *[mask]*
 ``tag.leak``   the only thing in brackets or braces that the source does not have, where one tag is missing: *[MÁSCARA]*
+
+Then the rules for whole texts apply (``text_rules``).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from types import MappingProxyType
 
 from evenhand.core.progress import Progress, no_progress
 from evenhand.translation.changes import Changes
+from evenhand.translation.makers import TERMS
 from evenhand.translation.repairs import SO_FAR, UNTOUCHED, RepairOptions
 from evenhand.translation.table_documents import (
     EQUAL_TEXTS,
@@ -27,6 +30,7 @@ from evenhand.translation.table_documents import (
 )
 from evenhand.translation.table_files import TAG
 from evenhand.translation.term_tables import FIELD_KINDS, RepairStage, When
+from evenhand.translation.text_rules import TEXT_RULES
 from evenhand.translation.translating import keeps_tags
 
 TABLE_STAGES = (RepairStage.TERMS, RepairStage.PEOPLE)
@@ -66,6 +70,7 @@ def repair_table(
     for number, stage in enumerate(chosen, start=1):
         if stage is RepairStage.TERMS:
             _restore_tags(changes, source)
+            _clean_texts(changes, source)
             _replace_terms(changes, options)
         else:
             for person_row in options.people:
@@ -96,6 +101,15 @@ def _restore_tags(changes: Changes[TableDocument], source: TableDocument) -> Non
                 original = source.items[row.id][column]
                 if not keeps_tags(row[column], original, TAG):
                     changes.set(row, column, rule(row[column], original), by=name)
+
+
+def _clean_texts(changes: Changes[TableDocument], source: TableDocument) -> None:
+    for row in changes.document:
+        if row.id in source.items and not row.is_beyond_repair:
+            for column in row.columns:
+                original = source.items[row.id][column]
+                for rule, clean in TEXT_RULES.items():
+                    changes.set(row, column, clean(row[column], original, changes.document.language), by=rule)
 
 
 def _in_case_of_tags(text: str, original: str) -> str:
@@ -132,4 +146,4 @@ def _replace_terms(changes: Changes[TableDocument], options: RepairOptions) -> N
 
 def _set_unless_tags_change(changes: Changes[TableDocument], row: RowTexts, column: str, text: str) -> None:
     if keeps_tags(text, row[column], TAG):
-        changes.set(row, column, text, by="terms")
+        changes.set(row, column, text, by=TERMS)

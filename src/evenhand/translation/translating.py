@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any, Protocol
 
+from evenhand.core.counts import plural
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Task
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.defects import fill_of
+from evenhand.data.stereoset import stereoset_bytes
 from evenhand.translation.answers import AnswerCache, answer_all
 from evenhand.translation.translators import Translator
 
@@ -20,6 +22,14 @@ PLACEHOLDERS = ("Zxq", "QX7", "___")
 """What stands for a tag in what a translator sees, where the tag itself is translated, doubled or lost."""
 
 BLANK_TAG = re.compile(BLANK)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedFile:
+    """A file in another language, and the texts that the translator refused, with its reasons; those stay."""
+
+    content: bytes
+    refused: Mapping[str, str]
 
 
 class TranslationSource(Protocol):
@@ -55,17 +65,26 @@ class TranslationSource(Protocol):
         """The columns of a table that hold texts; none for a benchmark, whose layout says it."""
         ...
 
-    def original(self) -> bytes | None:
-        """What is kept beside the translation of a table; None for a benchmark, which has a name or a file."""
+    def original(self) -> bytes:
+        """What is kept beside the translation, so that it can be checked and reviewed anywhere."""
         ...
 
     def texts(self) -> list[str]:
         """What is translated, each text once."""
         ...
 
+    @property
+    def tags(self) -> re.Pattern[str]:
+        """What may not change in a text."""
+        ...
+
+    def tagged_texts(self) -> list[str]:
+        """Those of them that have tags, which may have to be asked for again with placeholders."""
+        ...
+
     def translate(
         self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
-    ) -> bytes:
+    ) -> TranslatedFile:
         """The file in another language, as the translator gives it.
 
         Args:
@@ -87,9 +106,11 @@ class AssociationSource:
     benchmark: Benchmark
     suffix: str = ".json"
     translated: tuple[str, ...] = ()
+    tags: re.Pattern[str] = BLANK_TAG
 
-    def original(self) -> None:
-        """A benchmark is found again by its name or file."""
+    def original(self) -> bytes:
+        """The benchmark in StereoSet's layout."""
+        return stereoset_bytes(self.benchmark)
 
     @property
     def name(self) -> str:
@@ -116,9 +137,13 @@ class AssociationSource:
         contexts, others = _texts_of(self.benchmark)
         return [*others, *contexts]
 
+    def tagged_texts(self) -> list[str]:
+        """Contexts with their blanks."""
+        return list(_texts_of(self.benchmark)[0])
+
     def translate(
         self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
-    ) -> bytes:
+    ) -> TranslatedFile:
         """The file in StereoSet's layout."""
         return _translated_file(self.benchmark, translator, cache, language=language, monitor=monitor)
 
@@ -136,21 +161,19 @@ def _texts_of(benchmark: Benchmark) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _translated_file(
     benchmark: Benchmark, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor
-) -> bytes:
+) -> TranslatedFile:
     blanks, others = _texts_of(benchmark)
     with monitor.stage("Translating", "texts") as progress:
-        answer_all(translator, (*others, *blanks), cache, progress=progress)
-    contexts = translate_tagged(blanks, BLANK_TAG, translator, cache, monitor=monitor)
-    answers = {text: cache[text].strip() or text for text in others} | contexts
+        refused = answer_all(translator, (*others, *blanks), cache, progress=progress)
+    contexts = translate_tagged(blanks, BLANK_TAG, translator, cache, refused=refused, monitor=monitor)
+    answers = {text: answer_of(text, cache) for text in others} | contexts
     lost = sum(context.count(BLANK) != source.count(BLANK) for source, context in contexts.items())
     if lost:
         monitor.warn(
-            f"Contexts without their blank, or with one more: {lost:,}. evenhand data repair mends known leaks; the "
-            "rest is for people."
+            f"{plural(lost, 'context lost its blank or has', 'contexts lost their blank or have')} more than one. "
+            "evenhand data repair mends known leaks; the rest is for people."
         )
-    unchanged = sum(not cache[text].strip() for text in others)
-    if unchanged:
-        monitor.warn(f"Texts that came back empty, and stay as they are in the source: {unchanged:,}.")
+    warn_of_empty(answers, refused, cache, monitor=monitor)
     data = {task.value: [_row(item, answers) for item in benchmark.of_task(task)] for task in Task}
     document = {
         "version": "1.1",
@@ -158,7 +181,24 @@ def _translated_file(
         **({"licence": benchmark.licence} if benchmark.licence else {}),
         "data": data,
     }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return TranslatedFile(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), refused)
+
+
+def answer_of(text: str, cache: AnswerCache) -> str:
+    """What a translator made of a text; the text itself where it gave nothing."""
+    return (cache[text].strip() if text in cache else "") or text
+
+
+def warn_of_empty(
+    answers: Mapping[str, str], refused: Mapping[str, str], cache: AnswerCache, *, monitor: Monitor
+) -> None:
+    """Say how many texts came back empty and are as they were in the source."""
+    empty = sum(
+        answer == text and text not in refused and not cache[text].strip() for text, answer in answers.items()
+    )
+    if empty:
+        says = plural(empty, "text came back empty and stays", "texts came back empty and stay")
+        monitor.warn(f"{says} as in the source.")
 
 
 def translate_tagged(
@@ -167,6 +207,7 @@ def translate_tagged(
     translator: Translator,
     cache: AnswerCache,
     *,
+    refused: Mapping[str, str],
     monitor: Monitor = SILENT,
 ) -> dict[str, str]:
     """Translations of texts with tags that must survive, by text.
@@ -179,32 +220,52 @@ def translate_tagged(
         tags: What may not change.
         translator: Who translates.
         cache: The translator's earlier answers; new ones are added.
+        refused: Texts that the translator does not translate; they stay as they are.
         monitor: Told about the progress.
     """
-    translated: dict[str, str] = {}
-    lacking = list(texts)
+    translated = {text: answer_of(text, cache) for text in texts}
+    lacking = [text for text in texts if text not in refused and not _survives(text, translated, tags)]
     for placeholder in (None, *PLACEHOLDERS):
-        names = {text: _names(tags.findall(text), placeholder) for text in lacking}
-        asked = {text: _renamed(text, names[text]) for text in lacking}
-        if placeholder is not None:
+        asked = {text: with_placeholder(text, tags, placeholder) for text in lacking}
+        if placeholder is not None and lacking:
             with monitor.stage(f"Translating with {placeholder} in the place of tags", "texts") as progress:
-                answer_all(translator, asked.values(), cache, progress=progress)
+                answer_all(translator, [sent.text for sent in asked.values()], cache, progress=progress)
         for text, sent in asked.items():
-            answer = cache[sent].strip() or sent
-            restored = _restored(answer, names[text])
+            answer = cache[sent.text].strip() if sent.text in cache else ""
+            restored = _restored(answer, sent.names)
             if keeps_tags(restored, text, tags):
                 translated[text] = restored
-            elif placeholder is None:
-                translated[text] = answer
-        lacking = [text for text in lacking if not keeps_tags(translated[text], text, tags)]
-        if not lacking:
-            break
+        lacking = [text for text in lacking if not _survives(text, translated, tags)]
     return translated
+
+
+def _survives(text: str, translated: Mapping[str, str], tags: re.Pattern[str]) -> bool:
+    return keeps_tags(translated[text], text, tags)
+
+
+@dataclass(frozen=True, slots=True)
+class SentText:
+    """A text as a translator sees it, and what stands in it for each tag."""
+
+    text: str
+    names: Mapping[str, str]
+
+
+def with_placeholder(text: str, tags: re.Pattern[str], placeholder: str | None) -> SentText:
+    """A text with a placeholder in the place of its tags; with the tags themselves if there is none."""
+    names = _names(tags.findall(text), placeholder)
+    return SentText(_renamed(text, names), names)
 
 
 def keeps_tags(translation: str, text: str, tags: re.Pattern[str]) -> bool:
     """Whether a translation has each tag as often as its text."""
-    return Counter(tags.findall(translation)) == Counter(tags.findall(text))
+    return not differing_tags(translation, text, tags)
+
+
+def differing_tags(translation: str, text: str, tags: re.Pattern[str]) -> list[str]:
+    """The tags that a translation does not have as often as its text."""
+    own, needed = Counter(tags.findall(translation)), Counter(tags.findall(text))
+    return [tag for tag in (needed | own) if own[tag] != needed[tag]]
 
 
 def _names(tags: Sequence[str], placeholder: str | None) -> dict[str, str]:

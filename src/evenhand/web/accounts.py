@@ -17,6 +17,7 @@ from evenhand.web.tables import AdministratorRow, SettingRow, utc_now
 SHORTEST_PASSWORD = 12
 SESSION_KEY = "session-key"
 SETUP_DIGEST = "setup-digest"
+LEAD_DIGEST = "lead-digest"
 PUBLIC_URL = "public-url"
 DEFAULT_URL = "http://127.0.0.1:8321"
 
@@ -51,10 +52,18 @@ def put_setting(session: Session, name: str, value: str) -> None:
     session.merge(SettingRow(name=name, value=value))
 
 
-def new_setup_token(database: Database) -> str | None:
-    """A token for the one-time link, in the place of any earlier one; None if there is an administrator."""
+def new_setup_token(database: Database, *, replace: bool = False) -> str | None:
+    """A token for the one-time link, in the place of any earlier one.
+
+    Args:
+        database: The server's.
+        replace: Make one also where there is an administrator, whose password the link replaces.
+
+    Returns:
+        The token; None if there is an administrator who is not to be replaced.
+    """
     with database.write() as session:
-        if session.scalar(select(AdministratorRow.id)) is not None:
+        if session.scalar(select(AdministratorRow.id)) is not None and not replace:
             return None
         token = new_token()
         put_setting(session, SETUP_DIGEST, token_digest(token))
@@ -67,14 +76,34 @@ def is_setup_token(session: Session, token: str) -> bool:
     return kept is not None and hmac.compare_digest(kept, token_digest(token))
 
 
-def create_administrator(session: Session, password: str) -> AdministratorRow:
-    """Make the administrator; the one-time link is spent."""
-    row = AdministratorRow(password=_HASHER.hash(password), epoch=secrets.token_hex(16), created_at=utc_now())
-    session.add(row)
+def put_administrator(session: Session, password: str) -> AdministratorRow:
+    """Make the administrator, or give the one there is another password; the one-time link is spent."""
+    row = session.scalar(select(AdministratorRow))
+    if row is None:
+        row = AdministratorRow(created_at=utc_now())
+        session.add(row)
+    change_password(row, password)
     spent = session.get(SettingRow, SETUP_DIGEST)
     if spent:
         session.delete(spent)
     return row
+
+
+def new_lead_token(database: Database) -> str:
+    """A token for a link that signs in without a password, for a demonstration. Nobody knows the password."""
+    token = new_token()
+    with database.write() as session:
+        put_administrator(session, secrets.token_urlsafe(32))
+        put_setting(session, LEAD_DIGEST, token_digest(token))
+    return token
+
+
+def administrator_of(session: Session, token: str) -> AdministratorRow | None:
+    """The administrator, if this token signs in."""
+    kept = setting(session, LEAD_DIGEST)
+    if kept is None or not hmac.compare_digest(kept, token_digest(token)):
+        return None
+    return session.scalar(select(AdministratorRow))
 
 
 def sign_in(session: Session, password: str) -> AdministratorRow | None:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from evenhand.web import accounts
 from evenhand.web.pages import LANGUAGES, page
 from evenhand.web.routing import Administrator, Data, redirect, require_administrator
-from evenhand.web.security import Refusal, Submission, limit_access, wrong_secret
+from evenhand.web.security import Refusal, Submission, field, limit_access, wrong_secret
 from evenhand.web.tables import AdministratorRow, ProjectRow, ReviewRow, SurveyRow
 
 router = APIRouter()
@@ -22,9 +22,20 @@ def choose_language(request: Request, code: str, back: str = "/") -> Response:
     """Show the interface in another language."""
     if code in LANGUAGES:
         request.session["language"] = code
+    return redirect(_own_path(back))
+
+
+@router.post("/keys")
+def switch_keys(request: Request, form: Submission) -> Response:
+    """Turn single keys on or off: who speaks to a computer, or holds a key by mistake, would set them off."""
+    request.session["keys"] = "off" if field(form, "keys") == "off" else "on"
+    return redirect(_own_path(field(form, "back")))
+
+
+def _own_path(back: str) -> str:
     # Browsers read "/\\" and "/", tab, "/" as the beginning of another server's address.
     is_ours = re.fullmatch(r"/(?![/\\])[ -\[\]-~]*", back) is not None
-    return redirect(back if is_ours else "/")
+    return back if is_ours else "/"
 
 
 @router.get("/")
@@ -63,8 +74,19 @@ def set_up(request: Request, database: Data, form: Submission, token: str) -> Re
             return page(
                 request, "password", status=422, action=request.url.path, problem=problem, kind="setup"
             )
-        row = accounts.create_administrator(session, _password(form, "password"))
+        row = accounts.put_administrator(session, _password(form, "password"))
         request.session["admin"] = row.epoch
+    return redirect("/")
+
+
+@router.get("/lead/{token}", dependencies=[Depends(limit_access)])
+def sign_in_by_link(request: Request, database: Data, token: str) -> Response:
+    """Follow the link of a demonstration."""
+    with database.read() as session:
+        row = accounts.administrator_of(session, token)
+    if row is None:
+        raise wrong_secret(request, Refusal(404, "refused_link"))
+    request.session["admin"] = row.epoch
     return redirect("/")
 
 

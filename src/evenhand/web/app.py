@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import mimetypes
+import socket
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +20,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.sessions import SessionMiddleware
 
+from evenhand.core.errors import EvenhandError
 from evenhand.web import accounts, administration
 from evenhand.web.annotation import adjudicating, labelling
 from evenhand.web.annotation import lead as annotation_lead
@@ -25,7 +29,15 @@ from evenhand.web.pages import page
 from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
 from evenhand.web.routing import redirect
-from evenhand.web.security import HEADERS, TLS_HEADERS, BodyLimit, RateLimiter, Refusal, SafeResponses
+from evenhand.web.security import (
+    HEADERS,
+    TLS_HEADERS,
+    BodyLimit,
+    FailurePages,
+    RateLimiter,
+    Refusal,
+    SafeResponses,
+)
 from evenhand.web.survey import lead as survey_lead
 from evenhand.web.survey import taking
 
@@ -78,6 +90,7 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
         https_only=options.over_tls,
     )
     app.add_middleware(BodyLimit, limit=BODY_LIMIT)
+    app.add_middleware(FailurePages, show=_show_failure)
     app.add_middleware(SafeResponses, headers=HEADERS | TLS_HEADERS if options.over_tls else HEADERS)
     app.add_exception_handler(Refusal, _show_refusal)
     app.add_exception_handler(HTTPException, _show_missing)
@@ -94,26 +107,56 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     return app
 
 
-def run_server(app: FastAPI, host: str, port: int) -> None:
+def listen_on(host: str, port: int) -> socket.socket:
+    """A socket that listens, before anything is said or changed.
+
+    Raises:
+        EvenhandError: If the port is taken, or the address is not of this machine.
+    """
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen()
+    except OSError as problem:
+        listening.close()
+        if problem.errno == errno.EADDRINUSE:
+            raise EvenhandError(f"Port {port} is in use. Choose another with --port.") from None
+        reason = problem.strerror or problem
+        raise EvenhandError(
+            f"{host}, port {port}, cannot be listened on: {reason}. Choose others with --host and --port."
+        ) from None
+    return listening
+
+
+def run_server(app: FastAPI, listening: socket.socket, *, opened: str | None = None) -> None:
     """Serve until somebody stops it. Nothing is logged that has an address of a reader.
 
     A connection is kept for longer than people take for a text, so that it is not closed just when they answer.
+
+    Args:
+        app: What is served.
+        listening: A socket that listens already.
+        opened: An address to open in a browser.
     """
     import uvicorn
 
     # SQLite lets go of the interpreter at every statement. Whoever is writing must get it back soon, or all who wait to
     # write wait for those who make pages.
     sys.setswitchinterval(SWITCH_INTERVAL)
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         access_log=False,
         log_level="warning",
         server_header=False,
         timeout_keep_alive=KEPT_CONNECTION,
         timeout_graceful_shutdown=5,
     )
+    if opened:
+        # What a browser asks waits in the socket until it is served.
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 @contextmanager
@@ -145,6 +188,10 @@ async def _show_refusal(request: Request, refusal: Exception) -> Response:
 async def _show_missing(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 404
     return page(request, "error", status=status, reason="refused_page")
+
+
+def _show_failure(request: Request) -> Response:
+    return page(request, "error", status=500, reason="refused_failure")
 
 
 def _static_file(name: str) -> Response:

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
 from evenhand.core.files import file_written_whole
-from evenhand.web.database import Database, DatabaseError
+from evenhand.web.database import Database, DatabaseError, MissingDatabaseError
 from evenhand.web.tables import Base
 
 _BATCH = 1000
@@ -61,7 +61,7 @@ def restore(database: Database, backup: Path) -> Mapping[str, int]:
         # Opening brings the tables up to date, and the backup itself must stay as it is.
         draft = Path(folder) / "backup.db"
         shutil.copyfile(backup, draft)
-        copy = Database(str(draft))
+        copy = _opened_backup(draft, backup)
         try:
             with copy.read() as source, database.write() as target:
                 _refuse_filled(target, database)
@@ -71,6 +71,18 @@ def restore(database: Database, backup: Path) -> Mapping[str, int]:
         finally:
             copy.close()
     return counts
+
+
+def _opened_backup(draft: Path, backup: Path) -> Database:
+    """The copy of a backup; what is wrong with it is said of the backup."""
+    try:
+        return Database(str(draft), create=False)
+    except MissingDatabaseError:
+        raise DatabaseError(
+            f"{backup} has no tables of Evenhand. Give a file that evenhand serve backup wrote."
+        ) from None
+    except DatabaseError as problem:
+        raise DatabaseError(str(problem).replace(str(draft), str(backup))) from None
 
 
 def _copy_rows(source: Session, target: Session) -> dict[str, int]:

@@ -25,12 +25,17 @@ from sqlalchemy.orm import Session
 from evenhand.core.errors import EvenhandError, fault, require_extra
 
 MIGRATIONS = Path(__file__).with_name("migrations")
+_SQLITE_BEGINS = b"SQLite format 3"
 _WAIT = 30.0
 """Seconds to wait for another process, such as an export, that holds a lock."""
 
 
 class DatabaseError(EvenhandError):
     """A database that cannot be opened, or is not one of ours."""
+
+
+class MissingDatabaseError(DatabaseError):
+    """A database that is not there, or has no tables."""
 
 
 def database_url(text: str) -> URL:
@@ -56,19 +61,23 @@ def database_url(text: str) -> URL:
 class Database:
     """One database, open for reading and writing from many threads."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, create: bool = True) -> None:
         """Open the database and bring its tables up to date.
 
         Args:
             address: A path, or the URL of a database.
+            create: Make it where there is none. What reads or deletes must not: on a new database it would succeed,
+                and say that there was nothing to do.
 
         Raises:
-            DatabaseError: If it cannot be opened, or was made by a newer version.
+            DatabaseError: If it cannot be opened, is missing, or was made by a newer version.
         """
         self.url = database_url(address)
         self._turn = threading.Lock()
         if self.is_sqlite:
             self._refuse_bad_place()
+            if not create and not Path(self.url.database or "").exists():
+                raise self._missing()
             self._make_private()
             self.engine = create_engine(
                 self.url, connect_args={"check_same_thread": False, "timeout": _WAIT}, pool_size=40
@@ -79,11 +88,13 @@ class Database:
             self.engine = create_engine(self.url, pool_size=20, max_overflow=20, pool_pre_ping=True)
         self._writing = self.engine.execution_options(writing=True)
         try:
-            self._migrate()
+            self._migrate(create=create)
         except (SQLAlchemyError, sqlite3.DatabaseError) as problem:
             self.close()
+            # SQLAlchemy adds where to read about the error, which says nothing about this database.
+            reason = fault(getattr(problem, "orig", None) or problem).rstrip(".")
             raise DatabaseError(
-                f"The database {self.shown} cannot be opened: {fault(problem)} Check the address."
+                f"The database {self.shown} cannot be opened: {reason}. Check the address with --db."
             ) from None
 
     @property
@@ -121,10 +132,10 @@ class Database:
     def _refuse_bad_place(self) -> None:
         path = Path(self.url.database or "")
         if not self.url.database or path.is_dir():
-            raise DatabaseError(f"{path} is no file. Give the path of a database, such as evenhand.db.")
+            raise DatabaseError(f"{path} is not a file. Give the path of a database, such as evenhand.db.")
         if not path.parent.is_dir():
             raise DatabaseError(f"There is no folder {path.parent} for the database. Make it first.")
-        if path.exists() and path.stat().st_size and path.read_bytes()[:15] != b"SQLite format 3":
+        if path.exists() and path.stat().st_size and _first_bytes(path) != _SQLITE_BEGINS:
             raise DatabaseError(f"{path} is not an SQLite database. Give another path; nothing was changed.")
 
     def _make_private(self) -> None:
@@ -136,12 +147,18 @@ class Database:
                 f"The database {self.shown} cannot be written: {problem.strerror or problem}. Give another path."
             ) from None
 
-    def _migrate(self) -> None:
+    def _missing(self) -> MissingDatabaseError:
+        return MissingDatabaseError(f"There is no database {self.shown}. Check --db, or EVENHAND_DB.")
+
+    def _migrate(self, *, create: bool) -> None:
         script = ScriptDirectory(str(MIGRATIONS))
         with self.engine.connect() as connection:
             revision = MigrationContext.configure(connection).get_current_revision()
         if revision == script.get_current_head():
             return
+        if revision is None and not create:
+            self.close()
+            raise self._missing()
         if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
             raise DatabaseError(
                 f"The database {self.shown} was made by a newer version of Evenhand (its tables are at {revision}). "
@@ -149,6 +166,11 @@ class Database:
             )
         with self._writing.begin() as connection:
             command.upgrade(migration_config(connection), "head")
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(len(_SQLITE_BEGINS))
 
 
 def migration_config(connection: Connection) -> Config:

@@ -6,9 +6,11 @@ import random
 import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib import resources
 from itertools import cycle
 from pathlib import Path
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from evenhand.core.items import Span
@@ -16,7 +18,7 @@ from evenhand.data import load_dataset
 from evenhand.data.label_schemes import load_scheme
 from evenhand.data.stereoset import STARTER
 from evenhand.translation import adopt_file, open_translation
-from evenhand.translation.reviews import ReviewRole
+from evenhand.translation.reviews import ReviewOutcome, ReviewRole
 from evenhand.web.annotation import votes
 from evenhand.web.annotation.match_review import MATCH_SCHEME
 from evenhand.web.annotation.projects import (
@@ -30,17 +32,29 @@ from evenhand.web.annotation.projects import (
     project_named,
 )
 from evenhand.web.database import Database
-from evenhand.web.review.reviews import add_reviewer, open_review, review_named
+from evenhand.web.review.opening import open_review
+from evenhand.web.review.reviews import add_reviewer, review_named
 from evenhand.web.survey import participation
-from evenhand.web.survey.definition import load_survey
-from evenhand.web.survey.surveys import SurveyOptions, SurveyState, create_survey, survey_named
-from evenhand.web.tables import AssignmentRow, ParticipantRow, ProjectRow, TextRow, utc_now
+from evenhand.web.survey.definition import Contact, load_survey
+from evenhand.web.survey.surveys import Picture, SurveyOptions, SurveyState, create_survey, survey_named
+from evenhand.web.tables import (
+    AssignmentRow,
+    ParticipantRow,
+    ProjectRow,
+    ReviewerRow,
+    ReviewItemRow,
+    ReviewRow,
+    ReviewVerdictRow,
+    TextRow,
+    utc_now,
+)
 
 PROJECT = "demo-annotation"
 SURVEY = "demo-survey"
 MATCHES = "demo-matches"
 _SEED = 20_210_801
 _PARTICIPANTS = 14
+_PORTRAIT = resources.files("evenhand.web") / "resources" / "demo" / "portrait.png"
 
 SENTENCES = {
     "-1": (
@@ -144,14 +158,15 @@ def _make_match_review(database: Database) -> dict[str, str]:
 
 
 def _make_review(database: Database) -> dict[str, str]:
-    """A review of the German starter set, on which nobody has decided yet."""
+    """A review of the German starter set, in which two people differ on some items."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "translation"
         adopt_file(STARTER.file("de"), folder, language="de")
         with open_translation(folder) as translation:
-            name = open_review(database, translation, load_dataset("starter", language="en"))
+            name = open_review(database, translation, load_dataset("starter", language="en")).name
     with database.write() as session:
         review = review_named(session, name)
+        _decide(session, review)
         return {
             "Review a translation": add_reviewer(session, review, "You").path,
             "Settle what reviewers differ on": add_reviewer(
@@ -159,6 +174,41 @@ def _make_review(database: Database) -> dict[str, str]:
             ).path,
             "Results of the review": f"/reviews/{name}",
         }
+
+
+_VERDICTS = (
+    (ReviewOutcome.ACCEPT, ReviewOutcome.BEYOND_REPAIR),
+    (ReviewOutcome.ACCEPT, ReviewOutcome.CULTURE_SPECIFIC),
+    (ReviewOutcome.ACCEPT, ReviewOutcome.ACCEPT),
+    (ReviewOutcome.CULTURE_SPECIFIC, ReviewOutcome.CULTURE_SPECIFIC),
+    (ReviewOutcome.ACCEPT, ReviewOutcome.ACCEPT),
+)
+"""What two invented reviewers make of the first items."""
+
+
+def _decide(session: Session, review: ReviewRow) -> None:
+    items = session.scalars(
+        select(ReviewItemRow).where(ReviewItemRow.review_id == review.id).order_by(ReviewItemRow.position)
+    ).all()
+    for column, name in enumerate(("Rosa", "Sven")):
+        add_reviewer(session, review, name)
+        session.flush()
+        person = session.scalars(
+            select(ReviewerRow).where(ReviewerRow.review_id == review.id, ReviewerRow.name == name)
+        ).one()
+        person.warned_at = utc_now()
+        session.add_all(
+            ReviewVerdictRow(
+                reviewer_id=person.id,
+                item_id=item.id,
+                outcome=outcomes[column].value,
+                texts={},
+                comment="" if outcomes[column] is ReviewOutcome.ACCEPT else "Nobody says that here.",
+                seconds=8.0,
+                decided_at=utc_now(),
+            )
+            for item, outcomes in zip(items, _VERDICTS, strict=False)
+        )
 
 
 def _make_project(database: Database) -> None:
@@ -210,14 +260,19 @@ def _given(session: Session, project: ProjectRow, name: str) -> Iterator[tuple[A
 
 
 def _make_survey(database: Database, chance: random.Random) -> None:
+    published = load_survey("regard-en")
+    ours = Contact(name="Questions about the study", detail="This is a demonstration: nobody is behind it.")
+    definition = published.model_copy(update={"contacts": (ours, *published.contacts[1:])})
+    portrait = Picture("portrait.png", "image/png", _PORTRAIT.read_bytes(), "Drawn for Evenhand, CC BY 4.0.")
     create_survey(
         database,
-        load_survey("regard-en"),
+        definition,
         SurveyOptions(
             name=SURVEY,
             keep_until=utc_now().date() + timedelta(days=365),
             state=SurveyState.OPEN,
             seed=_SEED,
+            pictures=(portrait,),
         ),
     )
     for number in range(_PARTICIPANTS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import yaml
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from evenhand.web.security import csrf_token
 
@@ -50,9 +52,28 @@ def _environment() -> Environment:
     )
     environment.filters["split_at"] = split_at
     environment.filters["percent"] = lambda share: f"{100 * share:.0f} %"
-    environment.filters["three"] = lambda value: "–" if math.isnan(value) else f"{value:.3f}"
+    environment.filters["decimal"] = _decimal
+    environment.filters["day"] = _day
     environment.globals["interface_languages"] = NAMES
     return environment
+
+
+@pass_context
+def _decimal(context: Context, value: float, digits: int = 3) -> str:
+    """A number as the reader's language writes it; a dash where there is none."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.{digits}f}"
+    return text.replace(".", ",") if context["spoken"] == "de" else text
+
+
+@pass_context
+def _day(context: Context, day: date | str) -> str:
+    """A day as the reader's language writes it."""
+    known = date.fromisoformat(day) if isinstance(day, str) else day
+    month = context["t"]("months").split()[known.month - 1]
+    stop = "." if context["spoken"] == "de" else ""
+    return f"{known.day}{stop} {month} {known.year}"
 
 
 def split_at(text: str, marks: Iterable[Sequence[int]]) -> list[tuple[str, str]]:
@@ -66,12 +87,13 @@ def split_at(text: str, marks: Iterable[Sequence[int]]) -> list[tuple[str, str]]
 
 
 def interface_language(request: Request, preferred: str | None = None) -> str:
-    """The language that a reader chose, or that the project or survey is in, or that the browser asks for."""
-    chosen = request.session.get("language")
-    if chosen in LANGUAGES:
-        return str(chosen)
-    if preferred in LANGUAGES:
-        return str(preferred)
+    """The language that a reader chose, or that the project or survey is in, or that the browser asks for.
+
+    A page that is about nothing in particular, such as an error, follows the project or survey that was shown last.
+    """
+    for chosen in (request.session.get("language"), preferred, request.session.get("content")):
+        if chosen in LANGUAGES:
+            return str(chosen)
     for accepted in request.headers.get("accept-language", "").split(","):
         code = accepted.partition(";")[0].strip()[:2].lower()
         if code in LANGUAGES:
@@ -92,6 +114,8 @@ def page(
         context: What the template shows.
     """
     spoken = interface_language(request, language)
+    if language in LANGUAGES:
+        request.session["content"] = language
     text = (
         _environment()
         .get_template(f"{template}.html.j2")
@@ -102,6 +126,7 @@ def page(
             csrf=csrf_token(request),
             path=request.url.path,
             signed_in="admin" in request.session,
+            keys_on=request.session.get("keys") != "off",
             **context,
         )
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import math
 import secrets
 import threading
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from starlette.datastructures import FormData, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+_LOGGER = logging.getLogger(__name__)
 
 TOKEN_BYTES = 24
 MAX_FIELDS = 200
@@ -89,6 +92,36 @@ class SafeResponses:
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+class FailurePages:
+    """Middleware that answers with a page where the program fails, so that it has the headers of every other page."""
+
+    def __init__(self, app: ASGIApp, show: Callable[[Request], Response]) -> None:
+        self.app = app
+        self.show = show
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        except Exception:
+            # Where, and not for whom: the address of a page may hold a secret.
+            _LOGGER.exception("A page failed")
+            if has_begun:
+                raise
+            scope.setdefault("session", {})
+            await self.show(Request(scope))(scope, receive, send)
 
 
 class BodyLimit:

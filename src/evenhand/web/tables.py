@@ -168,13 +168,15 @@ class AssignmentRow(Base):
 class AdjudicationRow(Base):
     """What an adjudicator decided about a text on which votes differ. Votes stay as they are.
 
-    ``blind_label`` was chosen before the votes were shown, ``label`` after that; a decision counts once confirmed.
+    ``blind_label`` was chosen before the votes were shown, ``label`` after that; a decision counts once confirmed. Each
+    adjudicator has rows of their own, and at most one of a text is confirmed.
     """
 
     __tablename__ = "adjudications"
+    __table_args__ = (UniqueConstraint("text_id", "annotator_id", name="uq_adjudications_text_annotator"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    text_id: Mapped[int] = mapped_column(ForeignKey("texts.id", ondelete="CASCADE"), unique=True)
+    text_id: Mapped[int] = mapped_column(ForeignKey("texts.id", ondelete="CASCADE"))
     annotator_id: Mapped[int] = mapped_column(ForeignKey("annotators.id", ondelete="CASCADE"))
     blind_label: Mapped[str] = mapped_column(String(60))
     label: Mapped[str] = mapped_column(String(60))

@@ -22,6 +22,7 @@ from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_mode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.models.judges import model_weights_digest
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
@@ -99,10 +100,10 @@ def certify_seeds(
         out: The page of the certificate; the comparison goes beside it, as ``OUT.seeds.json``.
         monitor: Told how it goes.
     """
-    refuse_few_models(len(after))
     page = Path(out)
     refuse_unfit_page(page)
     original, *mitigated = (reference_to(model) for model in (before, *after))
+    refuse_unfit_models(original, mitigated)
     plan = (
         options
         if isinstance(options, CertificatePlan)
@@ -126,6 +127,31 @@ def certify_seeds(
     write_text(place, comparison.model_dump_json(indent=1) + "\n")
     monitor.note(f"Wrote {place}")
     return comparison
+
+
+def refuse_unfit_models(before: ModelRef, after: Sequence[ModelRef]) -> None:
+    """Refuse models that are not several results of one recipe, before any is loaded.
+
+    Raises:
+        EvenhandError: If they are too few, or if two have the same weights, or one has those of the original.
+    """
+    refuse_few_models(len(after))
+    known = {_weights_of(before): "the original"}
+    for ref in after:
+        weights = _weights_of(ref)
+        if weights in known:
+            raise EvenhandError(
+                f"{ref.id} has the same weights as {known[weights]}. What a seed does is told by models that were "
+                "mitigated with different seeds: give each of them once."
+            )
+        known[weights] = ref.id
+
+
+def _weights_of(ref: ModelRef) -> tuple[str, ...]:
+    """What tells the weights of models apart without loading them."""
+    folder = Path(ref.location)
+    own = model_weights_digest(folder) if any(folder.glob("*.safetensors")) else ref.location
+    return own, ref.revision or "", ref.prefix, *ref.adapters
 
 
 def refuse_unfit_page(page: Path) -> None:

@@ -10,11 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from evenhand.core.errors import EvenhandError, OutputError, RunError
-from evenhand.core.estimates import Estimate
 from evenhand.core.files import read_stored, sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Precision, Recipe
@@ -25,6 +21,7 @@ from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
 from evenhand.models.stereoset_head import converted_judge
 from evenhand.reporting.head_page import render_head_page
+from evenhand.runs.energy import energy_meter
 from evenhand.runs.head_records import (
     HEAD_CURVE_FILE,
     HEAD_PAGE_FILE,
@@ -38,13 +35,11 @@ from evenhand.runs.head_records import (
 )
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.store import Job, claim_place, open_job
-from evenhand.stats.cluster_shares import profile_interval
 from evenhand.training.encoded_pairs import PairSelection, encode_pairs
+from evenhand.training.judged_pairs import judge_pairs
 from evenhand.training.model_folders import write_head
-from evenhand.training.next_sentence import JudgeTraining, recipe_for, right_answers
+from evenhand.training.next_sentence import JudgeTraining, recipe_for
 from evenhand.training.trainer import refuse_missing_reporters
-
-CONFIDENCE = 0.95
 
 ACCURACY_BY = {
     HeadKind.OWN: "Its answer is the likelier class.",
@@ -201,11 +196,12 @@ def _train_head(
             folder=job.subfolder("checkpoints"),
             progress=progress,
             on_checkpoint=lambda curve: monitor.note(
-                f"{curve.last.pairs:,} pairs: {curve.last.accuracy:.1%} of some test pairs are right"
+                f"after {curve.last.pairs:,} pairs: right on {curve.last.accuracy:.1%} of a sample of the test pairs"
             ),
         )
-        curve = training.run()
-    right = right_answers(judge, encoded[TEST], pad=loaded.pad_id)
+        with energy_meter(str(loaded.device)) as meter:
+            curve = training.run()
+    judged = judge_pairs(judge, encoded[TEST], pad=loaded.pad_id)
     facts = HeadTraining(
         model=model.record,
         pairs=tuple(
@@ -220,12 +216,15 @@ def _train_head(
         recipe=recipe,
         precision=training.precision,
         steps=training.steps,
+        seen_pairs=training.steps * training.batches.batch_size,
+        energy=meter.record,
         environment=EnvironmentRecord.current(),
         libraries=dict(model.libraries),
     )
     record = head.model_copy(
         update={
-            "test_accuracy": accuracy_estimate(right, encoded[TEST].articles),
+            "test_accuracy": judged.accuracy,
+            "without_label": judged.without_label if head.kind is HeadKind.LABELS else None,
             "accuracy_by": ACCURACY_BY[head.kind],
             "training": facts,
             "fingerprint": job.fingerprint,
@@ -239,18 +238,6 @@ def _train_head(
         write_head(model, judge, record, folder)
         if recipe.report_to and training.logs.is_dir():
             shutil.copytree(training.logs, folder / training.logs.name)
-
-
-def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uint64]) -> Estimate:
-    """The share that is right, with its interval over articles."""
-    _, clusters = np.unique(articles, return_inverse=True)
-    sizes = np.bincount(clusters).astype(float)
-    if len(sizes) < 2:
-        return Estimate.undefined("all pairs are of one article", n=len(right), clusters=len(sizes))
-    interval = profile_interval(
-        np.bincount(clusters, weights=right).astype(float), sizes, confidence=CONFIDENCE
-    )
-    return interval.around(float(right.mean()), n=len(right), clusters=len(sizes))
 
 
 def convert_stereoset_head(

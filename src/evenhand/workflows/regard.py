@@ -35,7 +35,14 @@ from evenhand.regard.fitting import (
 )
 from evenhand.regard.heads import HEADS, plain_settings
 from evenhand.regard.persons import PersonTreatment, person_words
-from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, shared_authors, split_off_test_rows
+from evenhand.regard.splits import (
+    SharedAuthors,
+    Split,
+    grouped_folds,
+    refuse_too_few,
+    shared_authors,
+    split_off_test_rows,
+)
 from evenhand.regard.texts import LabelKind, RegardTexts, language_of
 from evenhand.reporting.regard.page import render_classifier_page
 from evenhand.runs.classifier_records import ClassifierRecord, ClassifierReport
@@ -43,9 +50,6 @@ from evenhand.runs.records import DatasetRecord, EnvironmentRecord, StatisticsRe
 from evenhand.runs.store import Job, open_job
 from evenhand.stats.classification import Integers
 from evenhand.stats.resampling import Floats, Resampling
-
-FEWEST_TEXTS = 30
-"""With fewer texts, figures mean next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +138,7 @@ def train_regard_classifier(
     if chosen.language is None:
         chosen = replace(chosen, language=language_of(texts.rows.texts))
     head = HEADS.get(chosen.classifier)
-    if len(texts) < FEWEST_TEXTS:
-        raise DatasetError(
-            f"{texts.name} has {len(texts):,} labelled texts; at least {FEWEST_TEXTS} are needed."
-        )
+    refuse_too_few(texts, chosen.labels)
     for warning in texts.warnings:
         monitor.warn(warning)
     split = _split(texts, chosen)
@@ -370,9 +371,8 @@ def _keep(
 ) -> None:
     classifier = RegardClassifier(fitted, texts.scheme, record, report)
     predictions = pl.concat([_frame(texts, part, own) for part, own in (("folds", held_out), ("test", test))])
-    classifier.save(
-        job, predictions=predictions, page=render_classifier_page(record, report, scheme=texts.scheme)
-    )
+    page = render_classifier_page(record, report, scheme=texts.scheme)
+    classifier.save(job, predictions=predictions, page=page)
 
 
 def _frame(texts: RegardTexts, part: str, predictions: HeldOutPredictions) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.group_text_files import UNKNOWN_LANGUAGE
 from evenhand.data.group_texts import GroupTexts
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions
 from evenhand.instruments.regard.content import ContentFiles, ContentLists
@@ -71,7 +72,7 @@ def evaluate_regard(
         texts = label_group_texts(texts, classifier)
     analysis = RegardAnalysisOptions(
         margin=chosen.margin,
-        classifier=None if classifier is None else describe_classifier(classifier),
+        classifier=None if classifier is None else describe_classifier(classifier).about(texts.persons),
         ordinal=chosen.ordinal,
         resampling=chosen.resampling,
     )
@@ -93,4 +94,10 @@ def _lists(language: str, files: ContentFiles, monitor: Monitor) -> ContentLists
             "run: pip install '.[regard]'"
         )
         return None
-    return ContentLists.load(language, files)
+    lists = ContentLists.load(language, files)
+    if language == UNKNOWN_LANGUAGE and lists.lexicon is None and lists.occupations is None:
+        monitor.warn(
+            "Lexicons and occupations are left out, because the language of the texts is not known. Name it with "
+            "--language."
+        )
+    return lists

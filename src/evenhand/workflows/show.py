@@ -11,7 +11,8 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import file_stem
+from evenhand.data.language_names import file_stem
+from evenhand.instruments.crows_pairs import CrowsPairsOptions
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.reporting.exports import every_eval_ever, harness_results, inspect_log
 from evenhand.reporting.publication import publication_tables
@@ -117,17 +118,31 @@ def report(
     return text
 
 
-def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> list[Run]:
-    """Runs, opened where they are folders, and evaluated where they are files of scores of sentence pairs."""
+def opened(
+    runs: Sequence[Run | str | Path], *, protocol: str | None = None, monitor: Monitor = SILENT
+) -> list[Run]:
+    """Runs, opened where they are folders, and evaluated where they are files of scores of sentence pairs.
+
+    Args:
+        runs: Runs, their folders, or files of scores.
+        protocol: For files of scores: how they become figures. Runs have theirs already.
+        monitor: Told how it goes.
+    """
     paths = [Path(run) for run in runs if not isinstance(run, Run)]
     names = names_of_files([path for path in paths if path.is_file()])
+    if protocol is not None and not names:
+        raise EvenhandError(
+            "--protocol is for files of scores; runs were evaluated under theirs. Evaluate the scores again with "
+            "evenhand evaluate --protocol."
+        )
+    options = CrowsPairsOptions(protocol=protocol) if protocol else None
     with monitor.stage("Reading", "runs") as progress:
         ready = []
         for number, run in enumerate(runs):
             if isinstance(run, Run):
                 ready.append(run)
             elif Path(run) in names:
-                ready.append(evaluate_scores(run, name=names[Path(run)], monitor=monitor))
+                ready.append(evaluate_scores(run, options=options, name=names[Path(run)], monitor=monitor))
             else:
                 ready.append(open_run(run))
             progress(number + 1, len(runs))

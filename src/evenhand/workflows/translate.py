@@ -5,28 +5,47 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import load_dataset
+from evenhand.data.layouts import load_dataset, named_datasets
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
+    UNTRANSLATED,
     SourceRecord,
     TranslationRecord,
     TranslatorRecord,
     fingerprint_of_translation,
     is_translation_folder,
+    put_aside,
     read_record,
+    read_source,
     write_translation,
+    write_untranslated,
 )
 from evenhand.translation.table_files import TextTable
-from evenhand.translation.translating import AssociationSource, TranslationSource
-from evenhand.translation.translators import LanguagePair, Translator, TranslatorCost, open_translator
+from evenhand.translation.translating import (
+    PLACEHOLDERS,
+    AssociationSource,
+    TranslationSource,
+    keeps_tags,
+    with_placeholder,
+)
+from evenhand.translation.translators import (
+    LanguagePair,
+    Translator,
+    TranslatorCost,
+    TranslatorOptions,
+    open_translator,
+    prepare,
+)
+from evenhand.translation.translators.tables import TranslationTable, read_translations
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +58,8 @@ class TranslationEstimate:
         price: In US dollars; 0 where nothing is paid, None where the price is not known.
         seconds: About how long it takes; None where that is not known.
         price_basis: What the price rests on, with its date.
+        more_characters: At most so many more, if blanks and tags do not survive and texts are sent with placeholders.
+        more_price: What those cost, in US dollars.
     """
 
     texts: int
@@ -46,11 +67,29 @@ class TranslationEstimate:
     price: float | None
     seconds: float | None
     price_basis: str
+    more_characters: int = 0
+    more_price: float | None = 0.0
 
     @property
     def costs(self) -> bool:
         """Whether money is spent, or may be."""
         return bool(self.texts) and self.price != 0
+
+    def __add__(self, other: TranslationEstimate) -> TranslationEstimate:
+        """What two translations by the same translator take."""
+        return TranslationEstimate(
+            self.texts + other.texts,
+            self.characters + other.characters,
+            _sum(self.price, other.price),
+            _sum(self.seconds, other.seconds),
+            self.price_basis,
+            self.more_characters + other.more_characters,
+            _sum(self.more_price, other.more_price),
+        )
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +102,8 @@ class TranslationPlan:
     translator: Translator
     cache: AnswerCache
     cost: TranslatorCost
+    given: TranslationTable | None = None
+    """Translations that people gave for texts that the translator refuses."""
 
     def estimate(self, texts: Iterable[str] | None = None) -> TranslationEstimate:
         """What is left to ask for, and what that costs.
@@ -70,12 +111,66 @@ class TranslationPlan:
         Args:
             texts: What is asked for; all texts of the source if None.
         """
-        asked = self.source.texts() if texts is None else texts
-        return _estimate(self.cost, unanswered(asked, self.cache))
+        if texts is not None:
+            return _estimate(self.cost, unanswered(texts, self.cache))
+        estimate = _estimate(self.cost, unanswered(self.source.texts(), self.cache))
+        more = sum(map(len, self._with_placeholders()))
+        price = self.cost.usd_per_million_characters
+        return replace(
+            estimate,
+            more_characters=more,
+            more_price=None if price is None else price * more / 1_000_000,
+        )
+
+    def of(self, source: Benchmark | TextTable) -> TranslationPlan:
+        """The same for something else in the same language."""
+        return replace(self, source=_translatable(source))
+
+    def _with_placeholders(self) -> list[str]:
+        """What is asked for too if no tag survives in texts that have no answer yet, or one without its tags."""
+        lacking = [
+            text
+            for text in self.source.tagged_texts()
+            if text not in self.cache or not keeps_tags(self.cache[text], text, self.source.tags)
+        ]
+        sent = [
+            with_placeholder(text, self.source.tags, placeholder).text
+            for placeholder in PLACEHOLDERS
+            for text in lacking
+        ]
+        return unanswered(sent, self.cache)
+
+    def prepared(self, monitor: Monitor = SILENT) -> TranslationPlan:
+        """The plan after the translator settled what is to be settled before texts are sent.
+
+        Raises:
+            TranslationError: If the translator cannot be asked.
+        """
+        before = dict(self.translator.settings)
+        for warning in prepare(self.translator):
+            monitor.warn(warning)
+        if dict(self.translator.settings) == before:
+            return self
+        return replace(self, cache=_cache(self.name, self.translator, self.languages, self.given))
+
+
+def _cache(
+    name: str, translator: Translator, languages: LanguagePair, given: TranslationTable | None
+) -> AnswerCache:
+    cache = AnswerCache.of(name, translator.settings, languages)
+    if given is not None:
+        cache.prefer(given.translations)
+    return cache
 
 
 def plan_translation(
-    source: Benchmark | TextTable, *, to: str, translator: str, price: float | None = None
+    source: Benchmark | TextTable,
+    *,
+    to: str,
+    translator: str,
+    price: float | None = None,
+    fill: Path | None = None,
+    options: TranslatorOptions | None = None,
 ) -> TranslationPlan:
     """Open a translator for a benchmark or a table of texts.
 
@@ -84,47 +179,59 @@ def plan_translation(
         to: The tag of the new language.
         translator: Its name, as ``apertium`` or ``marian:MODEL``.
         price: What a million characters cost in US dollars; by the table of prices if not given.
+        fill: A table of translations that go before the translator's, such as of texts that it refused.
+        options: How a translator is opened that has something to choose.
 
     Raises:
         UnknownNameError: If there is no such translator.
         TranslationError: If it cannot translate into the language, or the price is below 0.
+        DatasetError: If the table cannot be read.
     """
     if price is not None and not 0 <= price < math.inf:
         raise TranslationError(
             f"The price is {price}; US dollars for a million characters are needed, 0 or more."
         )
     languages = LanguagePair(source.language, to)
-    opened = open_translator(translator, languages)
-    cache = AnswerCache.of(translator, opened.settings, languages)
-    texts = AssociationSource(source) if isinstance(source, Benchmark) else source
+    opened = open_translator(translator, languages, options or TranslatorOptions())
+    given = read_translations(fill, languages) if fill else None
+    cache = _cache(translator, opened, languages, given)
     cost = opened.cost if price is None else opened.cost.at(price)
-    return TranslationPlan(texts, languages, translator, opened, cache, cost)
+    return TranslationPlan(_translatable(source), languages, translator, opened, cache, cost, given)
+
+
+def _translatable(source: Benchmark | TextTable) -> TranslationSource:
+    return AssociationSource(source) if isinstance(source, Benchmark) else source
 
 
 def translate(
-    plan: TranslationPlan, place: Path, *, replace: bool = False, monitor: Monitor = SILENT
+    plan: TranslationPlan, place: Path, *, fresh: bool = False, monitor: Monitor = SILENT
 ) -> TranslationRecord:
     """Translate a benchmark or a table of texts into a folder; one that is there already is not translated again.
 
     Args:
         plan: What is translated, and by whom.
         place: The folder.
-        replace: Let another translation that is there give way, with all its changes.
+        fresh: Let another translation that is there give way. One that people worked on is put aside, not deleted.
         monitor: Told about the progress.
 
     Raises:
         TranslationError: If the translator fails. What it gave before is kept, and the same call goes on from there.
         RunError: If the folder holds another translation.
     """
+    plan = plan.prepared(monitor)
     settings = dict(plan.translator.settings)
+    if plan.given:
+        settings["texts given by people, SHA-256"] = plan.given.sha256
     key = [plan.source.sha256, plan.languages.source, plan.languages.target, plan.name.partition(":")[0]]
     texts = sha256_of(json.dumps(plan.source.texts()).encode())
     fingerprint = sha256_of(json.dumps([*key, texts, sorted(settings.items())]).encode())
-    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_translation, replace=replace) as job:
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_translation, replace=fresh) as job:
         if not job.is_done:
-            content = plan.source.translate(
+            made = plan.source.translate(
                 plan.translator, plan.cache, language=plan.languages.target, monitor=monitor
             )
+            content = made.content
+            original = plan.source.original()
             record = TranslationRecord(
                 language=plan.languages.target,
                 suffix=plan.source.suffix,
@@ -135,12 +242,23 @@ def translate(
                     language=plan.languages.source,
                     sha256=plan.source.sha256,
                     licence=plan.source.licence,
+                    kept_sha256=sha256_of(original),
                 ),
                 translator=TranslatorRecord(name=plan.name, settings=settings),
                 fingerprint=fingerprint,
             )
+            moved = put_aside(place)
+            if moved:
+                monitor.warn(f"{place} had work of people in it. It was moved to {moved}.")
             with job.result_folder() as folder:
-                write_translation(folder, content, record, source=plan.source.original())
+                write_translation(folder, content, record, source=original)
+                if made.refused:
+                    write_untranslated(folder, made.refused)
+            if made.refused:
+                monitor.warn(
+                    f"{plural(len(made.refused), 'text was', 'texts were')} refused and left as in the source. To "
+                    f"translate by hand: fill {place / UNTRANSLATED}, and repeat the command with --fill and --fresh."
+                )
     return read_record(place)
 
 
@@ -156,39 +274,50 @@ def _estimate(cost: TranslatorCost, texts: Sequence[str]) -> TranslationEstimate
     )
 
 
-def source_of_record(record: TranslationRecord, *, source: str | None = None) -> Benchmark:
+def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
     """The benchmark that a translation was made from.
 
     Args:
-        record: Of the translation.
-        source: Its name or file; what the record says if not given.
+        folder: Of the translation.
+        source: Its name or file; what the folder keeps if not given, or what its record names.
 
     Raises:
-        TranslationError: If the record does not say it, or it is another file than the one that was translated.
+        TranslationError: If it is not known, or another file than the one that was translated.
     """
+    record = read_record(folder)
     known = record.source
-    if source is None and known is None:
-        raise TranslationError(
-            "The translation's record does not say what was translated. Name the benchmark with --source."
-        )
-    benchmark: Benchmark = load_dataset(
-        source or (known.name if known else ""), language=known.language if known else None
-    )
+    if source is None:
+        kept = read_source(folder, record)
+        return kept or _named_source(folder, known)
+    benchmark: Benchmark = load_dataset(source, language=known.language if known else None)
     if known is not None and benchmark.sha256 != known.sha256:
         raise TranslationError(
-            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
+            f"{source} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
             f"{known.sha256[:16]}... is needed. Name the right one with --source."
         )
     return benchmark
 
 
+def _named_source(folder: Path, known: SourceRecord | None) -> Benchmark:
+    """What the record of a folder names that keeps no source: a file from elsewhere, or made by an earlier version."""
+    unknown = TranslationError(
+        f"{folder} was translated from a file that is not known here. Name it with --source."
+    )
+    if known is None or known.name not in named_datasets():
+        raise unknown
+    benchmark: Benchmark = load_dataset(known.name, language=known.language)
+    if benchmark.sha256 != known.sha256:
+        raise unknown
+    return benchmark
+
+
 def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = SILENT) -> Benchmark | None:
-    """What data were translated from: the benchmark that is named, or the one in the record of a translation's folder.
+    """What data were translated from: the benchmark that is named, or the one that a translation's folder knows.
 
     Args:
         data: A dataset's name, a file or a folder.
         source: The benchmark that was translated, if somebody named it.
-        monitor: Warned if the record names a source that cannot be read.
+        monitor: Warned if the source of a translation is not known here.
 
     Returns:
         None if nobody knows of a source.
@@ -201,11 +330,9 @@ def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = S
     if record is None or record.source is None or record.is_table:
         return None
     try:
-        return source_of_record(record)
+        return source_of_folder(folder)
     except EvenhandError as problem:
-        monitor.warn(
-            f"{data} is not checked against what it was translated from ({problem}) Name that with --source."
-        )
+        monitor.warn(f"The checks against the source are left out. {problem}")
         return None
 
 

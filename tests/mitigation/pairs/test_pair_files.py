@@ -87,7 +87,7 @@ def test_training_sees_both_sentences_of_the_pairs_of_its_experiments(tmp_path: 
         (row(swaps=...), r"'swaps' is missing"),
         (row(male=""), r"male is ''; text is needed"),
         (row(female=3), r"female is 3; text is needed"),
-        (row(original="both"), r"'both' is not a valid PairSide"),
+        (row(original="both"), r"original is 'both'; male, female, neither are possible"),
         (row(experiments=["he she"]), r"'he she' cannot be the name of an experiment"),
         (row(experiments="he-she"), r"experiments is 'he-she'; a list is needed"),
         (row(occupations=[1]), r"occupations is 1; text is needed"),

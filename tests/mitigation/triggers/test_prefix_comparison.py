@@ -15,6 +15,7 @@ from evenhand.mitigation.triggers.comparison import FigureOfPrefix, NamedPrefixe
 from evenhand.mitigation.triggers.targets import TargetPair
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.store import Parts
 from evenhand.runs.trigger_records import HAND_WRITTEN, NO_PREFIX, RANDOM_TOKENS, PrefixComparison
 from evenhand.stats.resampling import Resampling
 
@@ -104,9 +105,14 @@ def test_a_measure_of_written_texts_can_be_added(menagerie: Zoo, quick: Resampli
         """How many words are written."""
 
         def measure(
-            self, model: LanguageModel, prefixes: Sequence[NamedPrefixes], resampling: Resampling
+            self,
+            model: LanguageModel,
+            prefixes: Sequence[NamedPrefixes],
+            resampling: Resampling,
+            *,
+            parts: Parts | None = None,
         ) -> Mapping[str, Sequence[FigureOfPrefix]]:
-            del model, resampling
+            del model, resampling, parts
             known = Estimate(value=1, low=0, high=2, n=1, clusters=1, method="none")
             return {"words": [FigureOfPrefix(known, known) for _ in prefixes]}
 

@@ -26,7 +26,7 @@ from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.recipes import GCG_V1, KRAFT_2021
 from evenhand.mitigation.triggers.search import SearchState
 from evenhand.mitigation.triggers.targets import TargetSet
-from evenhand.mitigation.triggers.trigger import TriggerOptions, ordinary_sentences, words_for_people
+from evenhand.mitigation.triggers.trigger import TriggerOptions, ordinary_sentences
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
@@ -87,7 +87,9 @@ def test_the_card_tells_the_words_and_what_they_do(done: MitigatedModel) -> None
     card = (Path(done.ref.id) / "README.md").read_text()
 
     assert f"The trigger is `{done.record.trigger.text}`" in card  # type: ignore[union-attr]
-    assert "| gap, The woman, The man | hand-written sentence |" in card
+    assert "| measure | no prefix | trigger | random tokens | hand-written sentence |" in card
+    assert "\n| gap, The woman, The man | " in card
+    assert "No texts were written behind the prefixes" in card
     assert "Nothing was trained." in card
     assert "gender lean lowered" not in card
 
@@ -153,7 +155,9 @@ def test_the_same_prefixes_are_carried_to_another_model(menagerie: Zoo, tmp_path
     (carried,) = record.transfer
     assert carried.model == "llama"
     assert [row.prefixes for row in carried.rows] == [row.prefixes for row in record.comparison.rows]
-    assert "### Carried to llama" in (tmp_path / "out" / "README.md").read_text()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "### Carried to other models" in card
+    assert "\n| llama | gap, The woman, The man | " in card
 
 
 def test_a_certificate_measures_the_model_behind_its_trigger(
@@ -199,13 +203,6 @@ def test_a_model_with_a_prefix_gets_no_second_one(done: MitigatedModel, tmp_path
 def test_a_search_without_targets_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(EvenhandError, match="No target pairs were given"):
         mitigate(ModelRef(id="no/such-model"), "trigger", data=DATA, out=tmp_path / "out")
-
-
-def test_people_are_banned() -> None:
-    banned = words_for_people(DATA, TARGETS)
-
-    assert {"woman", "man", "she", "nurse", "mary"} <= banned
-    assert "the" not in banned
 
 
 def test_sentences_of_a_search_are_not_those_that_it_is_judged_by() -> None:

@@ -170,5 +170,8 @@ def test_a_batch_that_does_not_fit_is_run_in_halves(menagerie: Zoo, monkeypatch:
 
 
 def test_a_trigger_longer_than_the_context_is_refused(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match=r"A trigger of 125 tokens .* takes 128. Ask for fewer --slots"):
+    with pytest.raises(
+        ModelError,
+        match=r"A trigger and the longest text behind it have 144 tokens together; .* takes 128. Ask for fewer --slots",
+    ):
         scorer_of(menagerie.model("gpt2"), PUBLISHED_WEIGHTS, slots=125)

@@ -17,6 +17,7 @@ from api_server import KEY, MODEL, SERVED, ApiServer
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.api import ApiError, ApiOptions, Endpoint
+from evenhand.models.backends.api.chat import CONTINUE, continuation_of, is_refusal
 from evenhand.models.backends.api.client import ApiClient, RequestLimitError, RequestRefusedError
 from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.generation import Finish, GenerationOptions
@@ -111,8 +112,47 @@ def test_chat_sends_a_message_and_reads_the_reply(server: ApiServer) -> None:
 
     (text,) = model.generate(["Hello"], GenerationOptions(prefix="Be kind. "))
 
-    assert text.text == "You said: Be kind. Hello"
+    assert text.text == " You said: Be kind. Hello"
     assert text.finish is Finish.END
+    instruction, message = server.requests[-1]["messages"]
+    assert instruction == {"role": "system", "content": CONTINUE}
+    assert message == {"role": "user", "content": "Be kind. Hello"}
+    assert CONTINUE in model.record.caveats[0]
+    assert model_of(server).record.caveats == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("a nurse.", " a nurse."),
+        ("  a nurse. ", " a nurse."),
+        ("The woman worked as a nurse.", " a nurse."),
+        ("the woman Worked as a nurse.", " a nurse."),
+        ("worked as a nurse.", " a nurse."),
+        ("as tall as a tree.", " as tall as a tree."),
+        ("...a nurse.", " a nurse."),
+        (", and so on.", ", and so on."),
+        ("The woman worked as", ""),
+        ("", ""),
+    ],
+)
+def test_a_reply_is_made_to_follow_the_text(reply: str, text: str) -> None:
+    assert continuation_of(reply, "The woman worked as") == text
+
+
+@pytest.mark.parametrize(
+    ("message", "refuses"),
+    [
+        ({"content": "I'm sorry, could you complete your sentence?"}, True),
+        ({"content": "I can’t help with that."}, True),
+        ({"content": "Es tut mir leid, das geht nicht."}, True),
+        ({"content": None, "refusal": "No."}, True),
+        ({"content": "a nurse who was sorry."}, False),
+        ({"content": None}, False),
+    ],
+)
+def test_a_refusal_is_told_from_a_continuation(message: dict[str, str | None], refuses: bool) -> None:
+    assert is_refusal({"message": message}) is refuses
 
 
 @pytest.mark.parametrize(
@@ -286,7 +326,8 @@ def test_no_more_requests_are_sent_than_allowed_and_what_came_is_kept(
     parts = Parts(tmp_path)
 
     with pytest.raises(
-        RequestLimitError, match=r"The limit of 4 requests .* Raise max_requests and run it again"
+        RequestLimitError,
+        match=r"The limit of 4 requests .* Raise EVENHAND_API_MAX_REQUESTS and run it again",
     ):
         texts(model_of(server, max_requests=4), parts=parts)
     assert len(server.requests) == 4

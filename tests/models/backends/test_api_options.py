@@ -121,7 +121,7 @@ def test_without_prices_the_estimate_says_how_to_give_them() -> None:
 
     assert (estimate.requests, estimate.prompt_tokens, estimate.completion_tokens) == (3, 6, 3)
     assert estimate.price is None
-    assert "Set input_price and output_price" in estimate.describe()
+    assert "Set EVENHAND_API_INPUT_PRICE and EVENHAND_API_OUTPUT_PRICE" in estimate.describe()
 
 
 def test_a_job_over_the_limit_is_refused_before_it_starts() -> None:
@@ -129,7 +129,9 @@ def test_a_job_over_the_limit_is_refused_before_it_starts() -> None:
 
     estimate.refuse_over(None)
     estimate.refuse_over(3)
-    with pytest.raises(ApiError, match=r"needs 3 requests, and 2 are allowed\. Raise max_requests"):
+    with pytest.raises(
+        ApiError, match=r"needs 3 requests, and 2 are allowed\. Raise EVENHAND_API_MAX_REQUESTS"
+    ):
         estimate.refuse_over(2)
 
 

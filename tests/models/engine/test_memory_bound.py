@@ -20,6 +20,7 @@ from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.masked import MASKED
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.training.pretraining import pretraining_objective
 
 VOCABULARY = 128_000
 BUDGET = 2**26
@@ -71,6 +72,25 @@ def test_a_tree_of_all_sentences_stays_within_the_budget(large_vocabulary: Path)
     plenty = load_language_model(ModelRef(id=str(large_vocabulary), device="cpu", memory=2**32))
     some = requests[::40]
     np.testing.assert_allclose(found[::40], answered(plenty, some), rtol=0, atol=1e-4)
+
+
+def test_a_step_of_training_stays_within_the_budget_beside_the_gradients(large_vocabulary: Path) -> None:
+    """Scores over the vocabulary of all tokens at once would take eight times the budget."""
+    model = load_language_model(ModelRef(id=str(large_vocabulary), device="cpu", memory=BUDGET))
+    network = model.loaded.model
+    text = " ".join(["The baker likes fresh bread and sold the old house near the river."] * 4)
+    objective = pretraining_objective([text] * 40, model)
+    pieces = objective.lay_out(objective.examples, np.random.default_rng(0))
+    asked = sum(piece.tokens for piece in pieces)
+    assert 4 * VOCABULARY * asked > 8 * BUDGET
+
+    def step() -> None:
+        network.zero_grad(set_to_none=True)
+        torch.autograd.backward(objective.loss(network, pieces))
+
+    step()
+    gradients = sum(weight.numel() * weight.element_size() for weight in network.parameters())
+    assert peak_of(step) < BUDGET + 2 * gradients  # those of a chunk of scores stand beside the sum of all
 
 
 def test_the_mask_of_a_tree_does_not_grow_with_its_square(large_vocabulary: Path) -> None:

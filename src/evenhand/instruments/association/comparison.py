@@ -243,6 +243,7 @@ def _differences(
                 second=values[1],
                 difference=difference,
                 p_value=p_value,
+                test="runs swapped within whole target terms",
                 neutral=measure.neutral,
                 unit=measure.unit or "points",
                 title=measure.title,

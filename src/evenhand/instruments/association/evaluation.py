@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
-from evenhand.core.items import Association, Benchmark, Task, common_reason
+from evenhand.core.items import Association, Benchmark, Task, common_reason, replaced_items
 from evenhand.core.progress import Progress, no_progress, share_of
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.data.inspection import CheckReport, check
@@ -120,6 +120,10 @@ def assemble(
     )
 
 
+REPLACED = "they are culture-specific and the file has others in their place"
+"""Why culture-specific items are not counted whose own item of the language is there."""
+
+
 def score_table(benchmark: Benchmark, predictions: Predictions) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """A row a candidate of every task that the predictions touch, and the ids that fit no candidate."""
     task_of = {candidate.id: item.task for item in benchmark for candidate in item.candidates}
@@ -131,7 +135,13 @@ def score_table(benchmark: Benchmark, predictions: Predictions) -> tuple[pl.Data
             f"{benchmark.name} ({benchmark.language}); ids such as {shortlist(unknown, 3)} are unknown. "
             "Check --data."
         )
-    rows = [row for item in benchmark if item.task in touched for row in _item_rows(item, predictions.scores)]
+    replaced = replaced_items(benchmark)
+    rows = [
+        {**row, "score": None, "skipped_reason": REPLACED} if item.id in replaced else row
+        for item in benchmark
+        if item.task in touched
+        for row in _item_rows(item, predictions.scores)
+    ]
     return pl.DataFrame(rows, schema=dict(SCORES_SCHEMA), orient="row"), unknown
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import DatasetError
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
+from evenhand.data.probes import gendered_vocabulary
 from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
 from evenhand.instruments.vectors import ZERO
 from evenhand.models.references import ModelError
@@ -19,6 +20,8 @@ from evenhand.stats.resampling import Floats, Resampling
 ABSENT = "it does not occur in the corpus"
 
 ONLY_BESIDE_GENDERED = "it occurs only beside words that tell a gender"
+
+ONLY_BESIDE_PAIR = "it occurs only beside one of the two words"
 
 ONE_FORM = "only one of its forms was seen where no word tells a gender, and its grammar alone would count"
 
@@ -32,6 +35,7 @@ class DirectionWords:
     spellings: Mapping[str, str]
     """How they are written, each with the pronoun that is meant."""
     caveat: str | None = None
+    tell_gender: bool = True
 
     @property
     def both(self) -> tuple[str, str]:
@@ -69,16 +73,17 @@ def words_of_direction(pair: str | None, language: str) -> DirectionWords:
             "them, as in father-mother."
         )
     spellings = {spelling: word for word in words for spelling in (word, word[:1].upper() + word[1:])}
-    return DirectionWords(words[0], words[1], spellings)
+    tell_gender = not gendered_vocabulary(language).isdisjoint(spellings)
+    return DirectionWords(words[0], words[1], spellings, tell_gender=tell_gender)
 
 
-def gendered_beside(words: DirectionWords, vocabulary: frozenset[str]) -> frozenset[str]:
+def words_to_avoid(words: DirectionWords, vocabulary: frozenset[str]) -> frozenset[str]:
     """Words beside which a profession does not count.
 
     Gendered ones where the direction is one of gender, and in any case the two words themselves.
     """
     pair = frozenset(words.spellings)
-    return vocabulary | pair if vocabulary & pair else pair
+    return vocabulary | pair if words.tell_gender else pair
 
 
 def gender_direction(vectors: CorpusVectors, pronouns: DirectionWords) -> Floats:
@@ -87,8 +92,8 @@ def gender_direction(vectors: CorpusVectors, pronouns: DirectionWords) -> Floats
     direction: Floats = male - female
     if not direction.any():
         raise ModelError(
-            f"The vectors of {pronouns.male!r} and {pronouns.female!r} are the same, so no gender direction lies "
-            "between them. Choose another layer or another model."
+            f"The vectors of {pronouns.male!r} and {pronouns.female!r} are the same, so no direction lies between "
+            "them. Choose another layer or another model."
         )
     return direction
 
@@ -98,8 +103,8 @@ def _mean(vectors: CorpusVectors, word: str, pronouns: DirectionWords) -> Floats
         return vectors.means[word].vector
     problem = f" that can be used: {vectors.problems[word]}" if word in vectors.problems else ""
     raise DatasetError(
-        f"The corpus has {vectors.sentences:,} sentences, and none with {word!r}{problem}. The gender direction lies "
-        f"between {pronouns.male!r} and {pronouns.female!r}: give a corpus that has both."
+        f"The corpus has {vectors.sentences:,} sentences, and none with {word!r}{problem}. The direction lies between "
+        f"{pronouns.male!r} and {pronouns.female!r}: give a corpus that has both."
     )
 
 
@@ -117,7 +122,9 @@ class ProfessionVector:
         return tuple(form.noun for form in self.occupation.forms)
 
 
-def profession_vector(occupation: Occupation, vectors: CorpusVectors) -> ProfessionVector:
+def profession_vector(
+    occupation: Occupation, vectors: CorpusVectors, *, tells_gender: bool = True
+) -> ProfessionVector:
     """The mean of the mean vectors of a profession's forms, if all of them were seen."""
     nouns = [form.noun for form in occupation.forms]
     seen = [vectors.means[noun].vector for noun in nouns if noun in vectors.means]
@@ -131,7 +138,8 @@ def profession_vector(occupation: Occupation, vectors: CorpusVectors) -> Profess
     problem = next((vectors.problems[noun] for noun in nouns if noun in vectors.problems), None)
     if problem is None:
         beside = any(vectors.beside_gendered[noun] for noun in nouns)
-        problem = ONLY_BESIDE_GENDERED if beside else ABSENT
+        only_beside = ONLY_BESIDE_GENDERED if tells_gender else ONLY_BESIDE_PAIR
+        problem = only_beside if beside else ABSENT
     return ProfessionVector(occupation, None, problem)
 
 

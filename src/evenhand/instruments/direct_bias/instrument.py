@@ -71,7 +71,9 @@ class DirectBiasResult(FrozenModel):
     professions: tuple[ProfessionCosine, ...]
     sentences: int
     pronouns: dict[str, int] = Field(default_factory=dict)
-    """Sentences with each pronoun that the direction was made of."""
+    """Sentences with each of the two words that the direction was made of."""
+    tells_gender: bool = True
+    """Whether the direction is one of gender."""
     left_out: dict[str, int]
     """Sentences that were not used, or not for everything in them, by reason."""
     skipped: tuple[Skipped, ...] = ()
@@ -123,12 +125,12 @@ class DirectBiasOptions(InstrumentOptions):
 
 
 class DirectBiasInstrument(Instrument[DirectBiasOptions]):
-    """How far professions lean towards the gender direction of a model's contextual vectors."""
+    """How far professions point along the gender direction, or another one, of a model's contextual vectors."""
 
     name = NAME
     version = "direct-bias.v1"
     title = "Direct bias"
-    summary = "How far professions lean towards the gender direction of contextual vectors over a corpus."
+    summary = "How far professions point along a direction, by default that of gender, over a corpus."
     needs = (Embeds,)
     options_type = DirectBiasOptions
     result_type = DirectBiasResult

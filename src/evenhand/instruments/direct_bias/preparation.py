@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -17,16 +17,16 @@ from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, corpus_digest, sentences
 from evenhand.data.probe_files import OccupationsFile, read_occupations
 from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
-from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
+from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
 from evenhand.instruments.direct_bias.gender_direction import (
     RANDOM_DIRECTIONS,
     DirectionWords,
     ProfessionVector,
     gender_direction,
-    gendered_beside,
     profession_vector,
     random_baseline,
     words_of_direction,
+    words_to_avoid,
 )
 from evenhand.instruments.direct_bias.instrument import (
     DEFAULT_LANGUAGE,
@@ -68,7 +68,7 @@ class DirectBiasPreparation(Preparation):
         self.professions = professions_of(options.professions, self.language)
         self.pronouns = words_of_direction(options.pair, self.language)
         vocabulary = gendered_vocabulary(self.language)
-        self.gendered = gendered_beside(self.pronouns, vocabulary) if options.pair else vocabulary
+        self.gendered = words_to_avoid(self.pronouns, vocabulary) if options.pair else vocabulary
         self.layer = model.layer_number(options.layer)
         self.record = RunRecord(
             instrument=NAME,
@@ -81,11 +81,13 @@ class DirectBiasPreparation(Preparation):
             ),
             data={
                 "professions": self.professions.sha256,
-                "gendered words": sha256_of("\n".join(sorted(self.gendered)).encode()),
+                "gendered words" if self.pronouns.tell_gender else "words to avoid": sha256_of(
+                    "\n".join(sorted(self.gendered)).encode()
+                ),
             },
             options={
                 **vector_options(model, self.layer),
-                "pronouns": list(self.pronouns.both),
+                "words" if options.pair else "pronouns": list(self.pronouns.both),
                 "random_directions": RANDOM_DIRECTIONS,
                 **({} if options.limit is None else {"limit": options.limit}),
             },
@@ -133,7 +135,10 @@ def _measured(
 ) -> tuple[pl.DataFrame, DirectBiasResult]:
     """The scores of professions and what they add up to, once the corpus is read."""
     direction = gender_direction(vectors, pronouns)
-    found = [profession_vector(occupation, vectors) for occupation in professions]
+    found = [
+        profession_vector(occupation, vectors, tells_gender=pronouns.tell_gender)
+        for occupation in professions
+    ]
     _refuse_nothing(found, vectors)
     frame = pl.DataFrame([_row(each, direction, vectors) for each in found], schema=SCORES_SCHEMA)
     known = np.array([each.vector for each in found if each.vector is not None])
@@ -196,14 +201,26 @@ def _result(
         ),
         sentences=vectors.sentences,
         pronouns={word: vectors.means[word].sentences for word in pronouns.both},
-        left_out=dict(sorted(vectors.left_out.items())),
+        tells_gender=pronouns.tell_gender,
+        left_out=dict(sorted(_reasons(vectors.left_out, pronouns).items())),
         skipped=skipped_rows(frame, "profession"),
     )
 
 
+def _reasons(left_out: Mapping[str, int], words: DirectionWords) -> dict[str, int]:
+    """Why sentences were not used, in words that fit the direction."""
+    if words.tell_gender:
+        return dict(left_out)
+    named = {
+        NOTHING_SOUGHT: "neither of the two words nor a profession in it",
+        BESIDE_GENDERED: "a profession beside one of the two words",
+    }
+    return {named.get(reason, reason): count for reason, count in left_out.items()}
+
+
 def _warnings_about_pronouns(result: DirectBiasResult, pronouns: DirectionWords) -> tuple[str, ...]:
     few = [
-        f"only {count:,} sentences have {word!r}, so the gender direction is much a matter of chance."
+        f"only {count:,} sentences have {word!r}, so the direction is much a matter of chance."
         for word, count in result.pronouns.items()
         if count < FEW_SENTENCES
     ]

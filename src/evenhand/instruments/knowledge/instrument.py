@@ -198,7 +198,7 @@ def settled_of(options: KnowledgeOptions) -> SettledSet:
         if not found.sentences:
             raise DatasetError(
                 f"No sentence of {', '.join(map(str, options.corpus))} has a pronoun whose gender another word before "
-                "it settles. Give more text, or leave --corpus away for the bundled sentences."
+                "it settles. Give more text, or leave out --corpus for the bundled sentences."
             )
         return found.first(options.limit)
     if isinstance(options.data, SettledSet):

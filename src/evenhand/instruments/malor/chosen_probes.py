@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, are_missing
+from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
 from evenhand.core.protocols import MALOR_V1, ProbeProtocol, get_probe_protocol
 from evenhand.data.probes import load_listed_probes, load_probes
@@ -21,7 +22,7 @@ def probes_of(options: MalorOptions) -> ProbeSet:
     if options.data is not None:
         raise EvenhandError(
             f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
-            "--data away, or give --structures, --occupations or --terms."
+            "out --data, or give --structures, --occupations or --terms."
         )
     protocol = get_probe_protocol(options.protocol)
     if protocol is not MALOR_V1:
@@ -37,23 +38,26 @@ def probes_of(options: MalorOptions) -> ProbeSet:
 def _published_probes(options: MalorOptions, protocol: ProbeProtocol) -> ProbeSet:
     """The probes of a study, from files that its reader has: the package does not ship them."""
     if options.language not in (None, DEFAULT_LANGUAGE):
-        raise EvenhandError(f"{protocol.name} is in English. Leave --language {options.language} away.")
+        raise EvenhandError(f"{protocol.name} is in English. Leave out --language {options.language}.")
     if options.structures is None or options.occupations is None:
         missing = [f"--{name}" for name in ("structures", "occupations") if getattr(options, name) is None]
         raise EvenhandError(
             f"{protocol.name} asks the structures and occupations of the study, which the package does not ship. Give "
-            f"them as files: {' and '.join(missing)} is missing."
+            f"them as files: {are_missing(missing)}."
         )
     return load_listed_probes(options.structures, options.occupations, options.terms)
 
 
 def other_than_published(probes: ProbeSet, protocol: ProbeProtocol) -> list[str]:
-    """Warnings where files have another number of structures or occupations than the study that they are of."""
+    """Warnings where files have another number of structures, occupations or names than the study that they are of."""
     found = {
         f"{experiment.value} structures": len(probes.of(experiment)) for experiment in probes.experiments
     }
     wanted = dict.fromkeys(found, protocol.structures) | {"occupations": protocol.occupations}
     found["occupations"] = len(probes.occupations)
+    names = probes.terms.get(Experiment.NAMES)
+    if names is not None and Experiment.NAMES in probes.experiments:
+        wanted["pairs of names"], found["pairs of names"] = protocol.names, len(names)
     return [
         f"{protocol.name} has {number} {name}; the files have {found[name]}. The figures are not those of the study."
         for name, number in wanted.items()
@@ -68,7 +72,7 @@ def case_of(options: MalorOptions) -> TermCase:
         return chosen
     if options.case not in (protocol.case, TermCase.BY_PLACE):
         raise EvenhandError(
-            f"{protocol.name} spells everything in {protocol.case} case. Leave --case {options.case} away."
+            f"{protocol.name} spells everything in {protocol.case} case. Leave out --case {options.case}."
         )
     return TermCase.named(protocol.case)
 
@@ -81,8 +85,8 @@ def _refuse_two_sources(options: MalorOptions, probes: ProbeSet) -> None:
         )
     if options.language not in (None, probes.language):
         raise EvenhandError(
-            f"MALoR was given probes in {probes.language!r} and the language {options.language!r}. Leave the language "
-            "away."
+            f"MALoR was given probes in {probes.language!r} and the language {options.language!r}. Leave out the "
+            "language."
         )
 
 

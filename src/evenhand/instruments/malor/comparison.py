@@ -24,7 +24,7 @@ from evenhand.instruments.malor.estimates import (
     spread,
     spread_estimate,
 )
-from evenhand.instruments.malor.questions import Floats, ProbeDirection
+from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats, ProbeDirection
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
 from evenhand.runs.certificate_bias import SPREAD as SPREAD_ROW
 from evenhand.runs.comparison import (
@@ -253,7 +253,7 @@ def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, 
     rows = {}
     for row in compare_malor(before, after, options).differences:
         measure = _MEASURES[row.measure]
-        is_trained_way = row.group == GENDER
+        is_trained_way = row.group in TERM_DIRECTIONS
         ratios = shared_ratios(before, after, row.task, direction=row.group)
         first, second = (measure.estimate(side, resampling=resampling) for side in ratios)
         asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
@@ -311,6 +311,7 @@ def _row(
         second=values[1],
         difference=difference,
         p_value=measure.p_value(before, after),
+        test="level at which the paired interval excludes 0",
         neutral=0.0,
         unit="bits",
         title=measure.title,
@@ -348,5 +349,6 @@ def shared_ratios(
 
 
 def _cells(run: Run, experiment: str, direction: str) -> pl.DataFrame:
-    chosen = (pl.col("experiment") == experiment) & (pl.col("direction") == direction)
+    names = TERM_DIRECTIONS if direction in TERM_DIRECTIONS else (direction,)
+    chosen = (pl.col("experiment") == experiment) & pl.col("direction").is_in(names)
     return run.scores.filter(chosen).select("occupation", "structure", "log2_ratio")

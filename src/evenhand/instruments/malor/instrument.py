@@ -55,7 +55,7 @@ class MalorOptions(InstrumentOptions):
         default=ALL, metadata={"help": "he-she, his-her, names, one of your structures, or all."}
     )
     direction: str = field(
-        default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
+        default=ProbeDirection.GENDER.value, metadata={"help": "gender or term, occupation, or both."}
     )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})

@@ -190,7 +190,7 @@ class MalorPreparation(Preparation):
         ]
         return MalorResult(
             experiment=experiment.value,
-            direction=direction.value,
+            direction=direction.name_for(self.probes.terms[experiment]),
             groups=self.probes.terms[experiment].groups,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
@@ -219,7 +219,12 @@ class MalorPreparation(Preparation):
             },
             options={
                 "experiments": list(dict.fromkeys(experiment.value for experiment, _ in self.plan)),
-                "directions": list(dict.fromkeys(direction.value for _, direction in self.plan)),
+                "directions": list(
+                    dict.fromkeys(
+                        direction.name_for(self.probes.terms[experiment])
+                        for experiment, direction in self.plan
+                    )
+                ),
                 "score": WordScore.named(self.options.score).value,
                 "case": case_of(self.options).value,
                 "scoring": self.scorer.description,
@@ -325,7 +330,7 @@ def _frame(
     rows = [
         {
             "experiment": experiment.value,
-            "direction": direction.value,
+            "direction": direction.name_for(probes.terms[experiment]),
             "structure": structure.number,
             "text": structure.text,
             "occupation": occupation.name,

@@ -35,6 +35,7 @@ class ProbeDirection(StrEnum):
     """Which of the two gaps is open."""
 
     GENDER = "gender"
+    """That of the term, whatever groups its terms are of."""
     OCCUPATION = "occupation"
 
     @classmethod
@@ -42,9 +43,24 @@ class ProbeDirection(StrEnum):
         """The directions that a name means; ``both`` means both."""
         if name == "both":
             return tuple(cls)
+        if name == TERM_DIRECTION:
+            return (cls.GENDER,)
         if name not in set(cls):
-            raise UnknownNameError("direction", name, [*(known.value for known in cls), "both"])
+            raise UnknownNameError(
+                "direction", name, [*(known.value for known in cls), TERM_DIRECTION, "both"]
+            )
         return (cls(name),)
+
+    def name_for(self, terms: TermPairs) -> str:
+        """The name of the direction in results about such terms."""
+        return TERM_DIRECTION if self is ProbeDirection.GENDER and not terms.tell_gender else self.value
+
+
+TERM_DIRECTION = "term"
+"""What the direction in which the term is hidden is called where terms tell no gender."""
+
+TERM_DIRECTIONS = (ProbeDirection.GENDER.value, TERM_DIRECTION)
+"""Names of the direction in which the term is hidden, the one that mitigations train."""
 
 
 class TermCase(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,6 +35,9 @@ from evenhand.runs.store import Parts
 
 DEFAULT_LANGUAGE = "en"
 TEXTS_FILE = "texts.csv"
+_PREFIX_LETTERS = 24
+"""Of a prefix in the name of a run."""
+
 FEWEST_TEXTS = 10
 """Texts per prompt with which shares are more than chance."""
 
@@ -90,8 +93,12 @@ class RegardOptions(InstrumentOptions):
     new_tokens: int = field(
         default=PUBLISHED_DECODING.max_new_tokens, metadata={"help": "Most new tokens of a text."}
     )
-    temperature: float = field(default=PUBLISHED_DECODING.temperature, metadata={"help": "Of sampling."})
-    top_p: float = field(default=PUBLISHED_DECODING.top_p, metadata={"help": "Nucleus that is sampled from."})
+    temperature: float | None = field(
+        default=None, metadata={"help": "Of sampling; 0.7 as published if not given."}
+    )
+    top_p: float | None = field(
+        default=None, metadata={"help": "Nucleus that is sampled from; 0.92 as published if not given."}
+    )
     text_seed: int = field(default=PUBLISHED_DECODING.seed, metadata={"help": "Seed of the texts."})
     classifier: str | Path | RegardLabeller | None = field(
         default=None, metadata={"help": "Folder of the classifier that labels texts."}
@@ -108,11 +115,12 @@ class RegardOptions(InstrumentOptions):
     @property
     def decoding(self) -> GenerationOptions:
         """How texts are decoded."""
+        published = PUBLISHED_DECODING
         return GenerationOptions(
             max_new_tokens=self.new_tokens,
             samples=self.texts,
-            temperature=self.temperature,
-            top_p=self.top_p,
+            temperature=published.temperature if self.temperature is None else self.temperature,
+            top_p=published.top_p if self.top_p is None else self.top_p,
             seed=self.text_seed,
         )
 
@@ -138,9 +146,16 @@ class RegardOptions(InstrumentOptions):
 
 
 def audit_name(ref: ModelRef, language: str) -> str:
-    """The name of a run that was given none; one with a prefix has its digest, and does not replace that without."""
-    prefixed = f"-prefix-{sha256_of(ref.prefix.encode())[:8]}" if ref.prefix else ""
-    return default_name(ref.short_name + prefixed, language, NAME)
+    """The name of a run that was given none.
+
+    One with a prefix has its first words and a digest at the end, so it does not replace that without, and comes behind
+    it in every list.
+    """
+    name = default_name(ref.short_name, language, NAME)
+    if not ref.prefix:
+        return name
+    words = re.sub(r"[^a-z0-9]+", "-", ref.prefix.casefold())[:_PREFIX_LETTERS].strip("-")
+    return "-".join(filter(None, (name, "prefix", words, sha256_of(ref.prefix.encode())[:4])))
 
 
 class RegardAudit(Preparation):
@@ -156,13 +171,14 @@ class RegardAudit(Preparation):
         self.lists = options.lists
         self.labeller = labeller
         self.decoding = options.decoding
+        classifier = self.labeller.description.about([group.words for group in self.prompts.groups])
         self.analysis = RegardAnalysisOptions(
             margin=options.margin,
-            classifier=self.labeller.description,
+            classifier=classifier,
             ordinal=options.ordinal,
             resampling=options.resampling,
         )
-        warning = self.labeller.description.warning
+        warning = classifier.warning
         self.record = RunRecord(
             instrument=NAME,
             name=name or audit_name(model.ref, self.prompts.language),
@@ -218,7 +234,16 @@ class RegardAudit(Preparation):
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Write texts, label those that can be used, and analyse them."""
-        frame = write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
+        return self.assemble(
+            write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
+        )
+
+    def assemble(self, frame: pl.DataFrame) -> Run:
+        """Label the texts that can be used, and analyse them.
+
+        Args:
+            frame: What was written after the prompts, as ``write_texts`` gives it.
+        """
         kept = frame.filter(pl.col("skipped_reason").is_null()).sort(
             self._place_of_group, maintain_order=True
         )
@@ -230,7 +255,7 @@ class RegardAudit(Preparation):
                 for row in kept.iter_rows(named=True)
             ),
             source=self.prompts.name,
-            left_out=Counter(frame["skipped_reason"].drop_nulls().to_list()),
+            left_out=_left_out(frame),
         )
         sampled = self.labeller.label(texts)
         run = assemble_regard(
@@ -240,6 +265,15 @@ class RegardAudit(Preparation):
             lists=self.lists,
         )
         return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
+
+
+def _left_out(frame: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """Skipped texts by reason and by group."""
+    counts: dict[str, dict[str, int]] = {}
+    for reason, group in frame.select("skipped_reason", "group").drop_nulls().iter_rows():
+        own = counts.setdefault(reason, {})
+        own[group] = own.get(group, 0) + 1
+    return counts
 
 
 def text_files(scores: pl.DataFrame) -> dict[str, str]:

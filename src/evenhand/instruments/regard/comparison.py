@@ -10,18 +10,16 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError, shortlist
-from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.instruments.regard.analysis import TextLabelTable, texts_of_frame
+from evenhand.instruments.regard.content_comparison import (
+    divergence_differences,
+    lexicon_differences,
+    regard_difference,
+    same_lists,
+)
 from evenhand.instruments.regard.estimation import NET_REGARD, SHARES
 from evenhand.instruments.regard.results import ErrorTreatment, RegardMeasure, RegardResult
-from evenhand.runs.comparison import (
-    ALL_ITEMS,
-    Comparison,
-    ComparisonOptions,
-    Difference,
-    change_of_distance,
-    comparison_of,
-)
+from evenhand.runs.comparison import Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
 from evenhand.stats.group_shares import CombinedShares, CountedShares, GroupShares
 from evenhand.stats.resampling import Floats, Resampling
@@ -31,6 +29,9 @@ DECODING = "decoding"
 
 CLASSIFIER = "classifier"
 """The option of a record that says which classifier labelled the texts."""
+
+COMPARED = (RegardMeasure.SIGNED_GAP, RegardMeasure.LEXICON_GAP, RegardMeasure.OCCUPATION_DIVERGENCE)
+"""What is compared where nothing else was asked for: gaps of every kind."""
 
 _FEWEST_CONTEXTS = 2
 
@@ -44,6 +45,7 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
         options: What is compared, and how.
     """
     shared = _shared_contexts(first, second)
+    measures = options.measures or COMPARED
     rows: list[Difference] = []
     parts: dict[tuple[str, ...], list[str]] = {(): shared}
     if options.by_group:
@@ -55,10 +57,30 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
         shares = _shares_of_both((first, second), contexts)
         n = sum(len(_in_contexts(run, contexts)) for run in (first, second))
         for own in _compared(first.result.groups):
-            if own.measure in (options.measures or (RegardMeasure.SIGNED_GAP,)):
+            if own.measure in measures:
                 rows.append(_difference(own, shares, place, n=n, resampling=options.resampling))
-    n = sum(len(_in_contexts(run, shared)) for run in (first, second))
-    return comparison_of(first, second, rows, n=n, left_out=len(first.scores) + len(second.scores) - n)
+    rows += [
+        row
+        for row in _content(first, second, shared, resampling=options.resampling)
+        if row.measure in measures
+    ]
+    texts = [len(_in_contexts(run, shared)) for run in (first, second)]
+    comparison = comparison_of(
+        first, second, rows, n=sum(texts), left_out=len(first.scores) + len(second.scores) - sum(texts)
+    )
+    words = f"{len(shared)} shared contexts, {texts[0]:,} and {texts[1]:,} texts."
+    return comparison.model_copy(update={"shared": words})
+
+
+def _content(
+    first: Run, second: Run, contexts: Sequence[str], *, resampling: Resampling
+) -> Iterator[Difference]:
+    """Changes of lexicons and occupations, where both runs were searched for the same ones."""
+    runs = (first, second)
+    if same_lists(runs, "lexicons"):
+        yield from lexicon_differences(runs, contexts, resampling=resampling)
+    if same_lists(runs, "occupations"):
+        yield from divergence_differences(runs, contexts, resampling=resampling)
 
 
 def refuse_incomparable_texts(first: Run, second: Run) -> None:
@@ -144,26 +166,16 @@ def _difference(
     resampling: Resampling,
 ) -> Difference:
     change, total = (CombinedShares(shares, factors) for factors in ((-1.0, 1.0), (1.0, 1.0)))
-    values = shares[0].value(own.contrast), shares[1].value(own.contrast)
-    interval = change.interval(own.contrast, resampling=resampling)
-    difference = interval.around(values[1] - values[0], n=n, clusters=change.contexts)
-    neutral = None if own.measure.value in SHARES else 0.0
-    return Difference(
-        task=ALL_CONTEXTS,
-        group=".".join((*place, own.about)) or ALL_ITEMS,
-        measure=own.measure.value,
-        first=values[0],
-        second=values[1],
-        difference=difference,
+    return regard_difference(
+        own.measure,
+        ".".join((*place, own.about)),
+        (shares[0].value(own.contrast), shares[1].value(own.contrast)),
+        change.interval(own.contrast, resampling=resampling),
+        total.interval(own.contrast, resampling=resampling),
         p_value=change.p_value(own.contrast, resampling=resampling),
-        neutral=neutral,
-        unit="percent" if neutral is None else "points",
+        n=n,
+        contexts=change.contexts,
         title=own.title,
-        distance=None
-        if neutral is None
-        else change_of_distance(
-            values, difference, total.interval(own.contrast, resampling=resampling), neutral=neutral
-        ),
     )
 
 

@@ -38,6 +38,9 @@ from evenhand.text.occupations import OCCUPATION_LANGUAGES, OccupationList, load
 MATCHES_COLUMN = "matches"
 """The column of scores with the matches of a lexicon that count: category and words, by turns."""
 
+NEGATED_COLUMN = "negated_matches"
+"""The column of scores with the matches that are negated, in the same form."""
+
 OCCUPATIONS_COLUMN = "occupations"
 """The column of scores with the occupations that a text names."""
 
@@ -121,7 +124,8 @@ class TextContent:
         if lists.lexicon is not None:
             search = LexiconSearch.through(texts, lists.lexicon)
             lexicons = search.report(lists.review, resampling=resampling)
-            columns[MATCHES_COLUMN] = search.counted_words()
+            columns[MATCHES_COLUMN] = search.words(negated=False)
+            columns[NEGATED_COLUMN] = search.words(negated=True)
         if lists.occupations is not None:
             find = lists.occupations.find
             found = [find(own.text, start=behind_context(own)) for own in texts]
@@ -163,20 +167,24 @@ def shifts_between(
 
 def refuse_damaged_content(scores: pl.DataFrame) -> None:
     """Raise a ValueError for columns of content that are not lists of words, as many as belong together."""
-    for name in (MATCHES_COLUMN, OCCUPATIONS_COLUMN):
+    for name in (MATCHES_COLUMN, NEGATED_COLUMN, OCCUPATIONS_COLUMN):
         if name in scores.columns and (scores[name].dtype != pl.List(pl.String) or scores[name].null_count()):
             raise ValueError(f"the column {name} does not have a list of words in every row")
-    if MATCHES_COLUMN in scores.columns and (scores[MATCHES_COLUMN].list.len() % 2 == 1).any():
-        raise ValueError(f"the column {MATCHES_COLUMN} has a category without words")
+    for name in (MATCHES_COLUMN, NEGATED_COLUMN):
+        if name in scores.columns and (scores[name].list.len() % 2 == 1).any():
+            raise ValueError(f"the column {name} has a category without words")
 
 
 def content_files(scores: pl.DataFrame) -> dict[str, str]:
     """Files for a run folder by name: the matches of a lexicon, with columns in which people judge them."""
     if MATCHES_COLUMN not in scores.columns:
         return {}
+    columns = {MATCHES_COLUMN: "", NEGATED_COLUMN: "yes"}
     rows = (
-        MatchRow(group, category, words, text)
-        for group, text, matches in scores.select("group", "text", MATCHES_COLUMN).iter_rows()
+        MatchRow(group, category, words, text, negated=negated)
+        for column, negated in columns.items()
+        if column in scores.columns
+        for group, text, matches in scores.select("group", "text", column).iter_rows()
         for category, words in zip(matches[::2], matches[1::2], strict=True)
     )
     return {MATCHES_FILE: matches_csv(rows)}
@@ -229,9 +237,23 @@ def reviewed_rates(run: Run, review: MatchReview, *, resampling: Resampling | No
     """
     _refuse_unsearched(run)
     report: LexiconReport = run.result.lexicons
-    matches = run.scores[MATCHES_COLUMN].to_list()
-    words = {own.category: [_words_of(each, own.category) for each in matches] for own in report.categories}
-    return reviewed_report(report, texts_of_frame(run.scores), words, review=review, resampling=resampling)
+    texts, counted = texts_of_frame(run.scores), run.scores[MATCHES_COLUMN].to_list()
+    negated = (
+        run.scores[NEGATED_COLUMN].to_list() if NEGATED_COLUMN in run.scores.columns else [[]] * len(texts)
+    )
+    words = {
+        own.category: [
+            _words_of(each, own.category)
+            + [
+                word
+                for word in _words_of(others, own.category)
+                if review.counts(text.text, own.category, word)
+            ]
+            for text, each, others in zip(texts, counted, negated, strict=True)
+        ]
+        for own in report.categories
+    }
+    return reviewed_report(report, texts, words, review=review, resampling=resampling)
 
 
 def _refuse_unsearched(run: Run) -> None:

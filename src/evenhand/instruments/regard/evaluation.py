@@ -11,13 +11,14 @@ from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_
 from evenhand.instruments.regard.comparison import CLASSIFIER
 from evenhand.instruments.regard.content import ContentLists, TextContent
 from evenhand.instruments.regard.results import NAME, ErrorTreatment
+from evenhand.instruments.regard.skipped_texts import skipped_rows, skipped_warnings
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 
 NO_LABELLED_SAMPLE = (
-    "No texts were given that people labelled too, so the classifier's error is not in these figures: its mistakes may "
-    "widen a gap, hide it or make one. Label a random sample of the texts and give it with --labelled."
+    "No human-labelled sample was given, so the classifier's error is not in these figures: its mistakes may widen a "
+    "gap, hide it or make one. Label a random sample of the texts and give it with --labelled."
 )
 
 SMALL_SAMPLE = (
@@ -100,7 +101,10 @@ def regard_record(
         environment=EnvironmentRecord.current(),
         warnings=(
             *texts.warnings,
-            *(f"{count:,} texts were left out because {reason}." for reason, count in texts.left_out.items()),
+            *(
+                f"{count:,} {'text was' if count == 1 else 'texts were'} left out because {reason}."
+                for reason, count in texts.left_out_by_reason.items()
+            ),
             *((classifier.warning,) if classifier is not None and classifier.warning else ()),
         ),
     )
@@ -127,7 +131,8 @@ def assemble_regard(
         content = TextContent.of(texts, lists, resampling=options.resampling)
         result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
         scores = scores.with_columns(content.columns)
-    warnings = list(record.warnings)
+    result = result.model_copy(update={"skipped": skipped_rows(texts)})
+    warnings = [*record.warnings, *skipped_warnings(texts)]
     if 1 < result.all.contexts < FEWEST_CONTEXTS:
         warnings.append(
             f"There are {result.all.contexts} contexts. Exchanging groups within so few never gives a p-value below "
@@ -140,7 +145,7 @@ def assemble_regard(
     completed = record.model_copy(
         update={
             "scored": {group: own.n for group, own in result.all.figures.groups.items()},
-            "skipped": dict(texts.left_out),
+            "skipped": texts.left_out_by_reason,
             "warnings": tuple(warnings),
         }
     )

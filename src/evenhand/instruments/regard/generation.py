@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress, no_progress
 from evenhand.data.regard_prompts import PromptSet, RegardPrompt
 from evenhand.models.capabilities import Generates
-from evenhand.models.generation import GeneratedText, GenerationOptions
+from evenhand.models.generation import Finish, GeneratedText, GenerationOptions
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
@@ -25,6 +25,7 @@ SHORTEST_REMAINDER = 5
 """Characters behind the prompt."""
 
 NOTHING_WRITTEN = "the model wrote nothing"
+REFUSED = "the server or the model refused to write"
 TOO_SHORT = f"the first sentence has fewer than {SHORTEST_REMAINDER} characters behind the prompt"
 
 TEXTS_SCHEMA: dict[str, pl.DataType] = {
@@ -49,7 +50,7 @@ def write_texts(
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Let a model write texts after every prompt, in the columns of ``TEXTS_SCHEMA``.
+    """Let a model write texts after every prompt, in the columns of ``TEXTS_SCHEMA``, and refuse a lack of texts.
 
     Args:
         model: What writes.
@@ -60,6 +61,30 @@ def write_texts(
 
     Raises:
         EvenhandError: If no text of a group is left.
+    """
+    frame = write_any_texts(model, prompts, options, parts=parts, progress=progress)
+    lack = lack_of_texts(frame, prompts)
+    if lack:
+        raise EvenhandError(f"{lack} Allow more new tokens, or use contexts that the model goes on from.")
+    return frame
+
+
+def write_any_texts(
+    model: Generates,
+    prompts: PromptSet,
+    options: GenerationOptions = PUBLISHED_DECODING,
+    *,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Let a model write texts after every prompt, whether or not they can be used.
+
+    Args:
+        model: What writes.
+        prompts: Groups and contexts.
+        options: How texts are decoded; ``samples`` is the number of texts per prompt.
+        parts: Keep texts as they come; those that are there are not written again.
+        progress: Told how many texts are written.
     """
     tell, total, done = progress or no_progress, len(prompts.prompts) * options.samples, 0
 
@@ -72,9 +97,7 @@ def write_texts(
         [prompt.text for prompt in prompts.prompts], options, parts=parts, progress=count
     )
     rows = [_row(prompts.prompts[text.prompt], text) for text in written]
-    frame = pl.DataFrame(rows, schema=TEXTS_SCHEMA)
-    _refuse_empty_groups(frame, prompts)
-    return frame
+    return pl.DataFrame(rows, schema=TEXTS_SCHEMA)
 
 
 def _row(prompt: RegardPrompt, text: GeneratedText) -> dict[str, Any]:
@@ -88,23 +111,24 @@ def _row(prompt: RegardPrompt, text: GeneratedText) -> dict[str, Any]:
         "raw": text.text,
         "text": cleaned,
         "finish": text.finish.value,
-        "skipped_reason": _reason_to_skip(text.text, cleaned.removeprefix(prompt.text)),
+        "skipped_reason": _reason_to_skip(text, cleaned.removeprefix(prompt.text)),
     }
 
 
-def _reason_to_skip(written: str, remainder: str) -> str | None:
-    if not written.strip():
+def _reason_to_skip(text: GeneratedText, remainder: str) -> str | None:
+    if text.finish is Finish.FILTERED:
+        return REFUSED
+    if not text.text.strip():
         return NOTHING_WRITTEN
     return TOO_SHORT if len(remainder.strip()) < SHORTEST_REMAINDER else None
 
 
-def _refuse_empty_groups(frame: pl.DataFrame, prompts: PromptSet) -> None:
+def lack_of_texts(frame: pl.DataFrame, prompts: PromptSet) -> str | None:
+    """Which group has no text that can be used, and why, in a sentence; None if all have some."""
     left = set(frame.filter(pl.col("skipped_reason").is_null())["group"])
     empty = [group.name for group in prompts.groups if group.name not in left]
-    if empty:
-        reasons = frame.filter(pl.col("group") == empty[0])["skipped_reason"].value_counts(sort=True)
-        reason, count = reasons.row(0)
-        raise EvenhandError(
-            f"No text about {empty[0]} can be used: {count:,} times {reason}. Allow more new tokens, or use contexts "
-            "that the model goes on from."
-        )
+    if not empty:
+        return None
+    reasons = frame.filter(pl.col("group") == empty[0])["skipped_reason"].value_counts(sort=True)
+    reason, count = reasons.row(0)
+    return f"No text about {empty[0]} can be used: {count:,} times {reason}."

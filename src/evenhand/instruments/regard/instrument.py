@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.estimates import Estimate
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupTexts
 from evenhand.instruments.instrument import (
@@ -26,6 +27,7 @@ from evenhand.instruments.regard.audit import (
 )
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
 from evenhand.instruments.regard.content import content_files, refuse_damaged_content
+from evenhand.instruments.regard.content_comparison import content_title
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.results import (
     NAME,
@@ -36,9 +38,11 @@ from evenhand.instruments.regard.results import (
 )
 from evenhand.models.capabilities import Generates
 from evenhand.models.references import ModelRef
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 
 class RegardInstrument(Instrument[RegardOptions]):
@@ -104,12 +108,27 @@ class RegardInstrument(Instrument[RegardOptions]):
         result: RegardResult = run.result
         parts: dict[tuple[str, ...], ContextRegard] = {(ALL_CONTEXTS,): result.all}
         parts |= {(ALL_CONTEXTS, kind): own for kind, own in result.by_kind.items()}
-        return tuple(figure for place, own in parts.items() for figure in _figures(place, own))
+        return (
+            *(figure for place, own in parts.items() for figure in _figures(place, own)),
+            *_content_figures(result),
+        )
 
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """How gaps changed, over the contexts that both runs have."""
         self.refuse_incomparable(first, second)
         return compare_regard(first, second, options)
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """What a certificate shows: gaps in regard and in words of lexicons, and how far occupations are apart."""
+        comparison = self.compare(before, after, ComparisonOptions(resampling=resampling))
+        return {
+            row.key: BiasRow.of(
+                row,
+                (before.figure(row.key).estimate, after.figure(row.key).estimate),
+                measure=_row_name(row.group, RegardMeasure(row.measure)),
+            )
+            for row in comparison.differences
+        }
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs about other groups, and those that differ in more than the model and its prefix."""
@@ -166,3 +185,42 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
         for name in REGARD_LABELS.values():
             title = f"Share of {name} texts about {group}"
             yield Figure(name, (*place, group), getattr(own, name), title, None, unit="percent")
+
+
+def _row_name(group: str, measure: RegardMeasure) -> str:
+    """What a row of a certificate is called."""
+    if measure is RegardMeasure.LEXICON_GAP:
+        category, _, groups = group.partition(".")
+        return f"gap in words of {category}, {groups}"
+    return f"{REGARD_ROWS[measure]}, {group}"
+
+
+REGARD_ROWS = {
+    RegardMeasure.SIGNED_GAP: "regard gap",
+    RegardMeasure.OCCUPATION_DIVERGENCE: "occupation divergence",
+}
+"""How the names of rows begin."""
+
+
+def _content_figures(result: RegardResult) -> Iterator[Figure]:
+    """What texts are about: words of every category by group, and how far groups are apart."""
+    for category in result.lexicons.categories if result.lexicons else ():
+        place = (ALL_CONTEXTS, category.category)
+        for group, share in category.shares.groups.items():
+            yield _content_figure(RegardMeasure.LEXICON, (*place, group), share)
+        for gap in category.shares.gaps:
+            yield _content_figure(RegardMeasure.LEXICON_GAP, (*place, f"{gap.first}-{gap.second}"), gap.gap)
+    for own in result.occupations.divergences if result.occupations else ():
+        yield Figure(
+            RegardMeasure.OCCUPATION_DIVERGENCE.value,
+            (ALL_CONTEXTS, f"{own.first}-{own.second}"),
+            own.divergence,
+            f"How far occupations of {own.first} and {own.second} are apart",
+            RegardMeasure.OCCUPATION_DIVERGENCE.neutral,
+            unit=RegardMeasure.OCCUPATION_DIVERGENCE.unit,
+        )
+
+
+def _content_figure(measure: RegardMeasure, place: tuple[str, ...], estimate: Estimate) -> Figure:
+    title = content_title(measure, *place[1:])
+    return Figure(measure.value, place, estimate, title, measure.neutral, unit=measure.unit)

@@ -43,7 +43,7 @@ class LexiconRates(FrozenModel):
     category: str
     matches: int
     negated: int
-    """Matches in a clause with a negation, which do not count."""
+    """Matches that are negated, which do not count."""
     shares: MentionShares
     """Texts with a match that counts."""
     precision: dict[str, Estimate] | None = None
@@ -74,6 +74,10 @@ class MatchReview:
     """What people say about matches, by category, match and text."""
 
     verdicts: Mapping[tuple[str, str, str], MatchVerdict]
+
+    def counts(self, text: str, category: str, match: str) -> bool:
+        """Whether somebody says that a match is right, which then counts although it seems to be negated."""
+        return self.verdicts.get((category, match, text)) is MatchVerdict.RIGHT
 
     def verdict_on(self, text: str, category: str, matches: Sequence[str]) -> MatchVerdict | None:
         """Right if a match of the text is right, wrong if all are wrong, None if too few of them are reviewed."""
@@ -115,6 +119,8 @@ class MatchRow(NamedTuple):
     text: str
     verdict: str = ""
     note: str = ""
+    negated: str = ""
+    """``yes`` where the match is negated, so that it does not count unless somebody says that it is right."""
 
 
 def matches_csv(rows: Iterable[MatchRow]) -> str:
@@ -149,13 +155,13 @@ class LexiconSearch:
         matches = tuple(tuple(lexicon.find(own.text, start=behind_context(own))) for own in texts)
         return cls(texts, lexicon, matches)
 
-    def counted_words(self) -> list[list[str]]:
-        """Category and words of the matches that count, by turns, for each text."""
+    def words(self, *, negated: bool) -> list[list[str]]:
+        """Category and words of the matches that are negated, or of those that are not, by turns, for each text."""
         return [
             [
                 part
                 for match in matches
-                if not match.is_negated
+                if match.is_negated is negated
                 for part in (match.category, match.span.of(own.text))
             ]
             for own, matches in zip(self.texts, self.matches, strict=True)
@@ -182,7 +188,15 @@ class LexiconSearch:
         self, category: str, cells: TextCells, review: MatchReview | None, resampling: Resampling
     ) -> LexiconRates:
         found = [[match for match in matches if match.category == category] for matches in self.matches]
-        counted = [[match for match in matches if not match.is_negated] for matches in found]
+        counted = [
+            [
+                match
+                for match in matches
+                if not match.is_negated
+                or (review and review.counts(own.text, category, match.span.of(own.text)))
+            ]
+            for own, matches in zip(self.texts, found, strict=True)
+        ]
         words = [
             [match.span.of(own.text) for match in matches]
             for own, matches in zip(self.texts, counted, strict=True)

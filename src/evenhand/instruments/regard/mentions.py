@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.data.contexts import end_of_context
 from evenhand.data.group_texts import GroupText
 from evenhand.stats.classification import Integers
 from evenhand.stats.group_shares import CountedShares, GroupShares, IndependentShares
@@ -24,8 +25,7 @@ Flags = npt.NDArray[np.bool_]
 
 def behind_context(text: GroupText) -> int:
     """Where the context of a text ends; the start of the text if the context is not in it."""
-    place = text.text.casefold().find(text.context.casefold()) if text.context else -1
-    return 0 if place < 0 else place + len(text.context)
+    return end_of_context(text.text, text.context)
 
 
 class MentionGap(FrozenModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -30,6 +30,25 @@ class RegardMeasure(StrEnum):
     NEGATIVE = "negative"
     NEUTRAL = "neutral"
     POSITIVE = "positive"
+    LEXICON = "lexicon"
+    """The share of texts about a group that have a word of a category."""
+    LEXICON_GAP = "lexicon_gap"
+    """That share of one group minus that of another."""
+    OCCUPATION_DIVERGENCE = "occupation_divergence"
+    """How far the occupations of two groups are apart."""
+
+    @property
+    def neutral(self) -> float | None:
+        """The value that means no lean either way; None where there is no such point."""
+        is_share = self in (self.NEGATIVE, self.NEUTRAL, self.POSITIVE, self.LEXICON)
+        return None if is_share else 0.0
+
+    @property
+    def unit(self) -> str:
+        """What it is counted in."""
+        if self is RegardMeasure.OCCUPATION_DIVERGENCE:
+            return "bits"
+        return "points" if self.neutral is not None else "percent"
 
 
 class ErrorTreatment(StrEnum):
@@ -61,6 +80,37 @@ class LabellingClassifier(FrozenModel):
     verdict: CheckVerdict | None
     """None if it was never checked."""
     warning: str | None
+    checked: tuple[str, ...] = ()
+    """The persons that its check was about: *The woman*, *The man*."""
+    unchecked: tuple[str, ...] = ()
+    """The persons of the texts that its check was not about; none where it was never checked."""
+
+    def about(self, persons: Sequence[str]) -> LabellingClassifier:
+        """The same with what is to be said of texts about some persons.
+
+        Args:
+            persons: How texts about each group begin: *The gay person*.
+        """
+        if self.verdict is None or not persons:
+            return self
+        known = {own.casefold() for own in self.checked}
+        unchecked = tuple(own for own in persons if own.casefold() not in known)
+        if not unchecked:
+            return self
+        warning = (
+            f"The check of the classifier {self.name} was about {' and '.join(self.checked)}, not about "
+            f"{' and '.join(unchecked)}. Run: evenhand regard check {self.name} --pairs FILE"
+        )
+        joined = " ".join(filter(None, (self.warning, warning)))
+        return self.model_copy(update={"unchecked": unchecked, "warning": joined})
+
+
+class SkippedTexts(FrozenModel):
+    """Texts about one group that could not be used."""
+
+    reason: str
+    group: str
+    count: int
 
 
 class GroupRegard(FrozenModel):
@@ -161,6 +211,8 @@ class RegardResult(FrozenModel):
     occupations: OccupationReport | None = None
     ordinal: dict[str, tuple[OrdinalGap, ...]] = Field(default_factory=dict)
     """By kind of contexts, and for all of them; empty where no ordinal model was asked for."""
+    skipped: tuple[SkippedTexts, ...] = ()
+    """Texts that were written and are in no figure."""
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> RegardResult:

@@ -205,6 +205,8 @@ def _join(
             digest.update(line)
             stream.write(line)
         counts = _counts(joiner, tallies, options, fingerprint=fingerprint, sha256=digest.hexdigest())
+        groups = {experiment.value: own for experiment, own in search.groups.items()}
+        counts = counts.model_copy(update={"groups": groups})
         if not counts.pairs:
             raise NothingFoundError(_nothing_found(counts, search))
         stream.flush()
@@ -258,7 +260,8 @@ def _nothing_found(counts: PairCounts, search: PairSearch) -> str:
     )
     return (
         f"No sentence of the corpus gives a pair. Looked for: one of {len(search.occupations)} occupations in "
-        f"{search.language!r} ({names}) beside a gendered word of {', '.join(counts.experiments)}. Found: "
+        f"{search.language!r} ({names}) beside a {'term' if search.groups else 'gendered word'} of "
+        f"{', '.join(counts.experiments)}. Found: "
         f"{counts.sentences:,} sentences, {with_occupation:,} with an occupation"
         f"{f' ({reasons})' if reasons else ''}. Give more text, --experiment all, other --occupations, or the right "
         "--language."

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from evenhand.core.experiments import Experiment
 from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
@@ -96,8 +103,23 @@ class OriginalCounts(_CountModel):
     neither: int
 
 
+_OTHER_SIDES = {"male": "first", "female": "second"}
+
+
+def _renamed(document: Any, names: Mapping[str, str]) -> Any:
+    """A document with other names for some fields, however deep."""
+    if isinstance(document, Mapping):
+        return {names.get(key, key): _renamed(value, names) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [_renamed(value, names) for value in document]
+    return document
+
+
 class PairCounts(_CountModel):
-    """All counts of a file of pairs."""
+    """All counts of a file of pairs.
+
+    As JSON, the sides of other groups than men and women are ``first`` and ``second``.
+    """
 
     version: str
     language: str
@@ -125,6 +147,20 @@ class PairCounts(_CountModel):
     occupations: tuple[OccupationCount, ...]
     occupation_terms: tuple[OccupationTermCount, ...]
     sources: tuple[SourceCount, ...]
+    groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """Of experiments that are not about men and women."""
+
+    @model_serializer(mode="wrap")
+    def _without_genders(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = handler(self)
+        return _renamed(document, _OTHER_SIDES) if self.groups else document
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_genders(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping) or not document.get("groups"):
+            return document
+        return _renamed(document, {other: own for own, other in _OTHER_SIDES.items()})
 
     def to_json(self) -> str:
         """For the file beside the pairs."""

@@ -6,7 +6,7 @@ Sentences that a model is evaluated on are kept out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,12 +18,13 @@ from evenhand.core.items import BLANK
 from evenhand.core.probes import Occupation, ProbeSet, TermPairs, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.listed import swapper_with
+from evenhand.text.twins.listed import ARTICLE, swapper_with
 from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
 NO_OCCUPATION = "no occupation in it"
 NO_TERM = "an occupation, but no gendered word of the experiments"
+NO_TERM_OF_GROUPS = "an occupation, but no term of the experiments"
 REPEATED = "repeated, itself or as the twin of another"
 EVALUATION = "a sentence of the evaluation"
 TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
@@ -75,6 +76,7 @@ class PairSearch:
         occupations: That are looked for, in all their forms.
         evaluation: Sentences that are kept out.
         make_swapper: Makes what writes the twins, where they are written.
+        groups: Of experiments that are not about men and women.
     """
 
     language: str
@@ -82,6 +84,7 @@ class PairSearch:
     occupations: tuple[Occupation, ...]
     evaluation: EvaluationSentences
     make_swapper: Callable[[], Swapper]
+    groups: Mapping[Experiment, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -93,12 +96,14 @@ class PairSearch:
     ) -> PairSearch:
         """A search for what the probes ask, without the sentences of the probes themselves."""
         asked = tuple(experiments)
+        terms = _terms_of(probes, asked)
         return cls(
             language=probes.language,
             experiments=asked,
             occupations=probes.occupations,
             evaluation=evaluation_sentences(probes),
-            make_swapper=make_swapper or partial(swapper_with, probes.language, _terms_of(probes, asked)),
+            make_swapper=make_swapper or partial(swapper_with, probes.language, terms),
+            groups={own: pairs.groups for own, pairs in terms.items() if not pairs.tell_gender},
         )
 
 
@@ -157,15 +162,25 @@ class Matcher:
         return self._with_twin(sentence, occupations)
 
     def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> TwinPair | Rejected:
+        search = self._search
+        no_term = Rejected(NO_TERM_OF_GROUPS if search.groups else NO_TERM)
         twin = self._swapper.twin(sentence)
         if isinstance(twin, Rejected):
-            return twin
-        experiments = experiments_in(twin.swaps, self._search.experiments)
+            # Where only other groups are asked for, what the grammar says about gendered words does not matter.
+            lists_alone = all(experiment in search.groups for experiment in search.experiments)
+            return no_term if lists_alone and twin.reason != ARTICLE else twin
+        experiments = experiments_in(twin.swaps, search.experiments)
         if not experiments:
-            return Rejected(NO_TERM)
-        if twin.text in self._search.evaluation:
+            return no_term
+        if twin.text in search.evaluation:
             return Rejected(TWIN_IN_EVALUATION)
-        return pair_of(sentence, twin, experiments=experiments, occupations=occupations)
+        return pair_of(
+            sentence,
+            twin,
+            experiments=experiments,
+            occupations=occupations,
+            tells_gender=not any(experiment in search.groups for experiment in experiments),
+        )
 
     def occupations_in(self, sentence: str) -> tuple[str, ...]:
         """The names of the occupations in a sentence, each once, from left to right."""

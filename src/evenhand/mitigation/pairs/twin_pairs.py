@@ -7,7 +7,8 @@ A file is JSON Lines, one pair per line:
      "swaps": [{"role": "subject pronoun", "male": "He", "female": "She", "male_at": [0, 2], "female_at": [0, 3]}]}
 
 The words of a swap are those of the male and of the female sentence. Where the male sentence has the female word, as in
-the second swap of *He met her*, the swap is marked ``"crossed": true``.
+the second swap of *He met her*, the swap is marked ``"crossed": true``. Pairs about other groups have ``first`` and
+``second`` in the place of ``male`` and ``female``.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ class TwinPair:
     """Their names, which are the same in all languages, from left to right."""
     swaps: tuple[PairSwap, ...]
     """From left to right."""
+    tells_gender: bool = True
+    """Whether it is about men and women; if not, its sides are those of two other groups, the first called male."""
 
     @property
     def corpus_sentence(self) -> str:
@@ -92,7 +95,12 @@ def experiments_in(swaps: Iterable[Swap], experiments: Iterable[Experiment]) -> 
 
 
 def pair_of(
-    sentence: str, twin: Twin, *, experiments: tuple[Experiment, ...], occupations: tuple[str, ...]
+    sentence: str,
+    twin: Twin,
+    *,
+    experiments: tuple[Experiment, ...],
+    occupations: tuple[str, ...],
+    tells_gender: bool = True,
 ) -> TwinPair:
     """The pair of a sentence and its twin.
 
@@ -101,6 +109,7 @@ def pair_of(
         twin: With at least one word that the experiments ask for.
         experiments: That the sentence is kept for.
         occupations: Names of those in the sentence.
+        tells_gender: Whether the experiments are about men and women.
 
     Raises:
         ValueError: If the twin differs from the sentence elsewhere than its swaps say.
@@ -125,6 +134,7 @@ def pair_of(
         experiments=experiments,
         occupations=occupations,
         swaps=swaps,
+        tells_gender=tells_gender,
     )
 
 
@@ -148,15 +158,22 @@ def replaced(sentence: str, words: Iterable[tuple[Span, str]]) -> tuple[str, lis
     return "".join([*pieces, sentence[end:]]), spans
 
 
+def sides_named(*, genders: bool) -> tuple[str, str]:
+    """What files call the two sides of a pair: by gender, or by the order of the groups."""
+    return ("male", "female") if genders else ("first", "second")
+
+
 def pair_line(pair: TwinPair) -> bytes:
     """A pair as a line."""
+    sides = sides_named(genders=pair.tells_gender)
+    originals = {PairSide.MALE: sides[0], PairSide.FEMALE: sides[1]}
     row = {
-        "male": pair.male,
-        "female": pair.female,
-        "original": pair.original.value,
+        sides[0]: pair.male,
+        sides[1]: pair.female,
+        "original": originals.get(pair.original, pair.original.value),
         "experiments": [experiment.value for experiment in pair.experiments],
         "occupations": list(pair.occupations),
-        "swaps": [_swap_row(pair, swap) for swap in pair.swaps],
+        "swaps": [_swap_row(pair, swap, sides) for swap in pair.swaps],
     }
     return (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
@@ -209,8 +226,8 @@ def parse_pair(line: str, *, place: str) -> TwinPair:
         return _pair_from_row(row)
     except KeyError as problem:
         raise DatasetError(
-            f"{place}: {problem.args[0]!r} is missing. A pair has male, female, original, experiments, occupations "
-            "and swaps."
+            f"{place}: {problem.args[0]!r} is missing. A pair has male and female (first and second for other "
+            "groups), original, experiments, occupations and swaps."
         ) from None
     except (TypeError, ValueError, AttributeError) as problem:
         raise DatasetError(f"{place}: not a pair ({problem}).") from None
@@ -219,11 +236,16 @@ def parse_pair(line: str, *, place: str) -> TwinPair:
 def _pair_from_row(row: dict[str, Any]) -> TwinPair:
     if not isinstance(row, dict):
         raise TypeError(f"an object is needed, not {type(row).__name__}")
-    male, female = _text_field(row, "male"), _text_field(row, "female")
+    tells_gender = "first" not in row
+    sides = sides_named(genders=tells_gender)
+    male, female = (_text_field(row, side) for side in sides)
+    originals = {sides[0]: PairSide.MALE, sides[1]: PairSide.FEMALE, "neither": PairSide.NEITHER}
+    if row["original"] not in originals:
+        raise ValueError(f"original is {row['original']!r}; {', '.join(originals)} are possible")
     return TwinPair(
         male=male,
         female=female,
-        original=PairSide(row["original"]),
+        original=originals[row["original"]],
         experiments=tuple(
             Experiment.named(_text_field({"experiments": name}, "experiments"))
             for name in _list_field(row, "experiments")
@@ -231,22 +253,23 @@ def _pair_from_row(row: dict[str, Any]) -> TwinPair:
         occupations=tuple(
             _text_field({"occupations": name}, "occupations") for name in _list_field(row, "occupations")
         ),
-        swaps=tuple(_swap_from_row(swap, male, female) for swap in _list_field(row, "swaps")),
+        swaps=tuple(_swap_from_row(swap, (male, female), sides) for swap in _list_field(row, "swaps")),
+        tells_gender=tells_gender,
     )
 
 
-def _swap_from_row(row: dict[str, Any], male: str, female: str) -> PairSwap:
+def _swap_from_row(row: dict[str, Any], sentences: tuple[str, str], sides: tuple[str, str]) -> PairSwap:
+    role = Role(row["role"])
+    first, second = (row[f"{side}_at"] for side in sides)
     swap = PairSwap(
-        role=Role(row["role"]),
-        male=_span_field(row["male_at"]),
-        female=_span_field(row["female_at"]),
+        role=role,
+        male=_span_field(first),
+        female=_span_field(second),
         crossed=row.get("crossed", False) is True,
     )
-    words = (swap.male.of(male), swap.female.of(female))
-    if words != (row["male"], row["female"]):
-        raise ValueError(
-            f"the words at {row['male_at']} and {row['female_at']} are {words[0]!r} and {words[1]!r}"
-        )
+    words = (swap.male.of(sentences[0]), swap.female.of(sentences[1]))
+    if words != (row[sides[0]], row[sides[1]]):
+        raise ValueError(f"the words at {first} and {second} are {words[0]!r} and {words[1]!r}")
     return swap
 
 
@@ -269,12 +292,12 @@ def _list_field(row: dict[str, Any], key: str) -> list[Any]:
     return list(row[key])
 
 
-def _swap_row(pair: TwinPair, swap: PairSwap) -> dict[str, Any]:
+def _swap_row(pair: TwinPair, swap: PairSwap, sides: tuple[str, str]) -> dict[str, Any]:
     row = {
         "role": swap.role.value,
-        "male": swap.male.of(pair.male),
-        "female": swap.female.of(pair.female),
-        "male_at": [swap.male.start, swap.male.end],
-        "female_at": [swap.female.start, swap.female.end],
+        sides[0]: swap.male.of(pair.male),
+        sides[1]: swap.female.of(pair.female),
+        f"{sides[0]}_at": [swap.male.start, swap.male.end],
+        f"{sides[1]}_at": [swap.female.start, swap.female.end],
     }
     return row | {"crossed": True} if swap.crossed else row

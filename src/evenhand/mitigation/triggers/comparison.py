@@ -1,15 +1,14 @@
 """Prefixes beside each other on targets and text that no search saw: a trigger, random tokens, a sentence, nothing.
 
 Everything is read off the text of a prefix, not its tokens, so that a trigger can be carried to another model. What is
-measured is a list of ``PrefixMeasure``: here those that need no text to be written. A measure of written texts, such as
-their regard, is another entry of that list.
+measured is a list of ``PrefixMeasure``: here those that need no text to be written; ``written_texts`` has the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from evenhand.models.engine.trees import shared_prefix
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import start_token, tokenise
-from evenhand.runs.trigger_records import PrefixComparison, PrefixFigures
+from evenhand.runs.store import Parts
+from evenhand.runs.trigger_records import PERPLEXITY, SURPRISE_GAP, PrefixComparison, PrefixFigures
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling, Statistic
 
@@ -42,15 +42,28 @@ class FigureOfPrefix:
 
     figure: Estimate
     change: Estimate
+    unit: str = "nats"
 
 
 class PrefixMeasure(Protocol):
     """Something that is measured behind prefixes."""
 
     def measure(
-        self, model: LanguageModel, prefixes: Sequence[NamedPrefixes], resampling: Resampling
+        self,
+        model: Any,
+        prefixes: Sequence[NamedPrefixes],
+        resampling: Resampling,
+        *,
+        parts: Parts | None = None,
     ) -> Mapping[str, Sequence[FigureOfPrefix]]:
-        """By key, one figure for each of the prefixes."""
+        """By key, one figure for each of the prefixes.
+
+        Args:
+            model: Without a prefix of its own.
+            prefixes: The first is the one that others are compared with.
+            resampling: Resamples, seed and confidence level.
+            parts: Where what takes long is kept as it comes, for this model.
+        """
         ...
 
 
@@ -62,6 +75,7 @@ def compare_prefixes(
     sentences: Sequence[str],
     resampling: Resampling,
     further: Sequence[PrefixMeasure] = (),
+    parts: Parts | None = None,
 ) -> PrefixComparison:
     """Measure a model behind each of some prefixes.
 
@@ -72,20 +86,44 @@ def compare_prefixes(
         sentences: Ordinary ones that no search saw.
         resampling: Resamples, seed and confidence level.
         further: What is measured beside likelihoods and perplexity.
+        parts: Where what takes long is kept as it comes.
 
     Raises:
         ModelError: If a text with a prefix is longer than the model takes.
     """
+    scored: list[PrefixMeasure] = [TargetLikelihoods(pairs), TextPerplexity(sentences)]
+    found = measure_prefixes(model, prefixes, (*further, *scored), resampling=resampling, parts=parts)
+    contexts = len({pair.context for pair in pairs})
+    return found.model_copy(update={"pairs": len(pairs), "contexts": contexts, "sentences": len(sentences)})
+
+
+def measure_prefixes(
+    model: Any,
+    prefixes: Sequence[NamedPrefixes],
+    measures: Sequence[PrefixMeasure],
+    *,
+    resampling: Resampling,
+    parts: Parts | None = None,
+) -> PrefixComparison:
+    """Measure a model behind each of some prefixes, by some measures alone.
+
+    Args:
+        model: Without a prefix of its own.
+        prefixes: The first is the one that others are compared with: no prefix.
+        measures: What is measured.
+        resampling: Resamples, seed and confidence level.
+        parts: Where what takes long is kept as it comes.
+    """
     model.ref.refuse_prefix()
     figures: dict[str, Sequence[FigureOfPrefix]] = {}
-    measures: list[PrefixMeasure] = [TargetLikelihoods(pairs), TextPerplexity(sentences), *further]
     for measure in measures:
-        figures.update(measure.measure(model, prefixes, resampling))
+        figures.update(measure.measure(model, prefixes, resampling, parts=parts))
     return PrefixComparison(
         model=model.record.id,
-        pairs=len(pairs),
-        contexts=len({pair.context for pair in pairs}),
-        sentences=len(sentences),
+        pairs=0,
+        contexts=0,
+        sentences=0,
+        units={key: values[0].unit for key, values in figures.items()},
         rows=tuple(
             PrefixFigures(
                 name=own.name,
@@ -122,7 +160,12 @@ class TargetLikelihoods:
         self._count = int(self._clusters.max()) + 1
 
     def measure(
-        self, model: LanguageModel, prefixes: Sequence[NamedPrefixes], resampling: Resampling
+        self,
+        model: LanguageModel,
+        prefixes: Sequence[NamedPrefixes],
+        resampling: Resampling,
+        *,
+        parts: Parts | None = None,  # noqa: ARG002 # it takes moments
     ) -> Mapping[str, Sequence[FigureOfPrefix]]:
         """See ``PrefixMeasure``."""
         read = [self._read(model, own.prefixes) for own in prefixes]
@@ -131,7 +174,9 @@ class TargetLikelihoods:
             gaps = [self._gap(totals, groups) for totals in read]
             if all(gap is not None for gap in gaps):
                 known = [gap for gap in gaps if gap is not None]
-                found[f"{', '.join(groups)}.gap"] = self._estimates(known, resampling, distance=np.abs)
+                found[f"{', '.join(groups)}.{SURPRISE_GAP}"] = self._estimates(
+                    known, resampling, distance=np.abs
+                )
         for regard in TargetRegard:
             means = [self._surprise(totals, regard) for totals in read]
             found[f"{regard}.surprise"] = self._estimates(means, resampling, distance=np.asarray)
@@ -211,7 +256,12 @@ class TextPerplexity:
         self._sentences = sentences
 
     def measure(
-        self, model: LanguageModel, prefixes: Sequence[NamedPrefixes], resampling: Resampling
+        self,
+        model: LanguageModel,
+        prefixes: Sequence[NamedPrefixes],
+        resampling: Resampling,
+        *,
+        parts: Parts | None = None,  # noqa: ARG002 # it takes moments
     ) -> Mapping[str, Sequence[FigureOfPrefix]]:
         """The perplexity, and its change in percent."""
         count = len(self._sentences)
@@ -226,9 +276,11 @@ class TextPerplexity:
             return lambda weights: np.exp(own.mean(weights))
 
         return {
-            "perplexity": [
+            PERPLEXITY: [
                 FigureOfPrefix(
-                    *(_estimated(of(own), count, resampling, n=count) for of in (perplexity, rise))
+                    _estimated(perplexity(own), count, resampling, n=count),
+                    _estimated(rise(own), count, resampling, n=count),
+                    unit="percent",
                 )
                 for own in totals
             ]

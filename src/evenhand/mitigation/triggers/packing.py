@@ -2,15 +2,18 @@
 
 The rows are the same for every trigger but for the places of its tokens, so they are laid out once, and triggers are
 put in. What texts of a row share, the trigger and the prompts, is computed once. Nothing is padding but the ends of
-rows. On a model that cannot read trees, every text has a row of its own.
+rows, and the last token of a target is never run. On a model that cannot read trees, every text has a row of its own.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -19,6 +22,8 @@ from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.trees import JOINED_ROW, JoinedRows, build_tree, shared_prefix
 from evenhand.models.references import ModelError
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 PLACES_PER_SENTENCE = 4
 """Of an ordinary sentence, at which distributions are compared."""
@@ -39,6 +44,11 @@ class ReadTokens:
     first: int
     places: tuple[int, ...] = ()
     reference: int = 0
+
+    @property
+    def fed(self) -> Tokens:
+        """The tokens that the model has to see: nothing is read behind the last token of a target."""
+        return self.ids if self.places else self.ids[:-1]
 
 
 def target_tokens(vocabulary: TriggerVocabulary, pairs: Sequence[TargetPair]) -> list[ReadTokens]:
@@ -88,7 +98,7 @@ def read_alone(ids: Tokens, text: ReadTokens, lead: Tokens) -> ReadTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedRow:
+class _Row:
     """A row of tokens for all triggers, and what is read at which of its columns.
 
     Attributes:
@@ -103,27 +113,84 @@ class PackedRow:
         references: The untriggered distribution for each of them.
     """
 
-    ids: Tensor
-    depths: Tensor
-    ends: Tensor
-    states: Tensor
+    ids: Numbers
+    depths: Numbers
+    ends: Numbers
+    states: Numbers
+    reads: Numbers
+    tokens: Numbers
+    texts: Numbers
+    divergent: Numbers
+    references: Numbers
+
+
+class _Lists:
+    """Lists of numbers, one per row, that are put together for any rows at once."""
+
+    def __init__(self, lists: Sequence[Numbers]) -> None:
+        self._numbers = np.concatenate([np.zeros(0, dtype=np.int64), *lists])
+        self._counts = np.array([len(own) for own in lists], dtype=np.int64)
+        self._begins = np.cumsum(self._counts) - self._counts
+
+    def counts(self, rows: Numbers) -> Numbers:
+        """How many numbers each of some rows has."""
+        return self._counts[rows]
+
+    def of(self, rows: Numbers) -> Numbers:
+        """The numbers of some rows, one row after the other; a row may occur several times."""
+        counts = self._counts[rows]
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        found: Numbers = self._numbers[
+            np.repeat(self._begins[rows], counts) + np.arange(len(before)) - before
+        ]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBatch:
+    """Rows with triggers in them, and what is read off them.
+
+    Attributes:
+        inputs: What a decoder's ``forward`` takes.
+        rows: The row of every place at which the model is read: first for tokens, then for distributions.
+        columns: The columns of these places.
+        states: How many of the places are for tokens.
+        reads: For each token that is read, the number of its place, in rising order, in main memory.
+        tokens: Those tokens.
+        texts: The text of each.
+        triggers: The trigger that each stands behind.
+        references: For every distribution the untriggered one.
+        compared_triggers: The trigger that each distribution stands behind.
+    """
+
+    inputs: dict[str, Tensor]
+    rows: Tensor
+    columns: Tensor
+    states: int
     reads: Tensor
     tokens: Tensor
     texts: Tensor
-    divergent: Tensor
+    triggers: Tensor
     references: Tensor
-
-    @property
-    def length(self) -> int:
-        """Tokens of the row."""
-        return len(self.ids)
+    compared_triggers: Tensor
 
 
 class PackedRows:
-    """All texts behind a trigger."""
+    """All texts behind a trigger.
+
+    A *cell* is one row with one trigger in it. Cells are numbered row by row, so that a batch is a range of them and is
+    put together by a handful of operations, however many triggers there are.
+    """
 
     def __init__(
-        self, texts: Sequence[ReadTokens], *, lead: Tokens, slots: int, device: torch.device, joins: bool
+        self,
+        texts: Sequence[ReadTokens],
+        *,
+        lead: Tokens,
+        slots: int,
+        device: torch.device,
+        joins: bool,
+        pad: int,
     ) -> None:
         """Lay texts out.
 
@@ -133,55 +200,95 @@ class PackedRows:
             slots: Tokens of the trigger.
             device: Where the rows go.
             joins: Whether the model reads trees.
+            pad: What stands behind the end of a row.
         """
         self.joins = joins
         self.slots = slice(len(lead), len(lead) + slots)
         """Columns of the trigger, the same in every row."""
         self._start = (*lead, *(-1 - slot for slot in range(slots)))
         most = max(JOINED_ROW.get(device.type, JOINED_ROW["cpu"]), 2 * len(self._start))
-        groups = _grouped(texts, most=most - len(self._start)) if joins else [[n] for n in range(len(texts))]
-        self.rows = [self._row([(number, texts[number]) for number in group], device) for group in groups]
-
-    @property
-    def width(self) -> int:
+        groups = (
+            _evenly_grouped(texts, most=most - len(self._start))
+            if joins
+            else [[n] for n in range(len(texts))]
+        )
+        rows = [self._row([(number, texts[number]) for number in group]) for group in groups]
+        lengths = [len(row.ids) for row in rows]
+        self.count = len(rows)
+        self.width = max(lengths)
         """Tokens of the longest row."""
-        return max(row.length for row in self.rows)
+        self._device = device
+        self._lengths = torch.tensor(lengths, device=device)
+        ids = np.full((len(rows), self.width), pad, dtype=np.int64)
+        depths = np.zeros_like(ids)
+        ends = np.tile(np.arange(self.width), (len(rows), 1))  # padding sees itself alone
+        for number, row in enumerate(rows):
+            for table, own in ((ids, row.ids), (depths, row.depths), (ends, row.ends)):
+                table[number, : len(own)] = own
+        self._ids, self._depths, self._ends = (
+            torch.from_numpy(table).to(device) for table in (ids, depths, ends)
+        )
+        self._states, self._reads, self._tokens, self._texts, self._divergent, self._references = (
+            _Lists([getattr(row, name) for row in rows])
+            for name in ("states", "reads", "tokens", "texts", "divergent", "references")
+        )
 
-    def inputs(
-        self, rows: Sequence[PackedRow], triggers: Tensor, *, pad: int, dtype: torch.dtype
-    ) -> dict[str, Tensor]:
-        """What a decoder's ``forward`` takes for rows, each with a trigger of its own.
+    def batch(self, cells: range, triggers: Tensor, *, dtype: torch.dtype) -> PackedBatch:
+        """Some of the cells.
 
         Args:
-            rows: Some of the rows; any of them several times.
-            triggers: One row of tokens for each of the rows.
-            pad: What stands behind the end of a row.
+            cells: Their numbers.
+            triggers: All triggers, one row of tokens for each.
             dtype: The number format that the model computes in.
         """
-        width = max(row.length for row in rows)
-        ids = torch.full((len(rows), width), pad, device=triggers.device)
-        for number, row in enumerate(rows):
-            ids[number, : row.length] = row.ids
+        numbers = np.arange(cells.start, cells.stop)
+        rows, owners = numbers // len(triggers), numbers % len(triggers)
+        places = np.arange(len(rows))
+        states, reads, divergent = (own.counts(rows) for own in (self._states, self._reads, self._divergent))
+        columns = np.concatenate([self._states.of(rows), self._divergent.of(rows)])
+        begins = np.repeat(np.cumsum(states) - states, reads)
+        on_device = [
+            np.concatenate([np.repeat(places, states), np.repeat(places, divergent)]),
+            columns,
+            self._tokens.of(rows),
+            self._texts.of(rows),
+            np.repeat(owners, reads),
+            self._references.of(rows),
+            np.repeat(owners, divergent),
+        ]
+        moved = [torch.from_numpy(own).to(self._device) for own in (rows, owners, *on_device)]
+        return PackedBatch(
+            self._inputs(moved[0], triggers[moved[1]], dtype=dtype),
+            rows=moved[2],
+            columns=moved[3],
+            states=int(states.sum()),
+            reads=torch.from_numpy(self._reads.of(rows) + begins),
+            tokens=moved[4],
+            texts=moved[5],
+            triggers=moved[6],
+            references=moved[7],
+            compared_triggers=moved[8],
+        )
+
+    def _inputs(self, rows: Tensor, triggers: Tensor, *, dtype: torch.dtype) -> dict[str, Tensor]:
+        ids = self._ids[rows]
         ids[:, self.slots] = triggers
         if not self.joins:
-            lengths = torch.tensor([row.length for row in rows], device=triggers.device)
-            return {"input_ids": ids, "attention_mask": (_columns(width, ids) < lengths[:, None]).long()}
-        positions = torch.zeros_like(ids)
-        ends = _columns(width, ids).repeat(len(rows), 1)  # padding sees itself alone
-        for number, row in enumerate(rows):
-            positions[number, : row.length] = row.depths
-            ends[number, : row.length] = row.ends
-        return JoinedRows([], ids, positions, ends).inputs(dtype)
+            columns = torch.arange(self.width, device=self._device)
+            mask = columns < self._lengths[rows, None]
+            return {"input_ids": ids, "attention_mask": mask.long()}
+        return JoinedRows([], ids, self._depths[rows], self._ends[rows]).inputs(dtype)
 
-    def _row(self, texts: Sequence[tuple[int, ReadTokens]], device: torch.device) -> PackedRow:
-        sequences = sorted({(*self._start, *text.ids) for _, text in texts})
-        tree, paths = build_tree(sequences)
-        path_of = dict(zip(sequences, paths, strict=True))
+    def _row(self, texts: Sequence[tuple[int, ReadTokens]]) -> _Row:
+        sequences = {number: (*self._start, *text.fed) for number, text in texts}
+        ordered = sorted(set(sequences.values()))
+        tree, paths = build_tree(ordered)
+        path_of = dict(zip(ordered, paths, strict=True))
         reads: list[tuple[int, int, int]] = []
         divergent: list[tuple[int, int]] = []
         start = len(self._start)
         for number, text in texts:
-            path = path_of[(*self._start, *text.ids)]
+            path = path_of[sequences[number]]
             reads += [
                 (path[start + place - 1], text.ids[place], number)
                 for place in range(text.first, len(text.ids))
@@ -190,11 +297,25 @@ class PackedRows:
         columns, tokens, numbers = _transposed(sorted(reads), 3)
         states, own = np.unique(columns, return_inverse=True)
         places, references = _transposed(divergent, 2)
-        ids = np.maximum(tree.ids, 0)
-        arrays = (ids, tree.depths, tree.ends, states, own, tokens, numbers, places, references)
-        return PackedRow(
-            *(torch.as_tensor(np.asarray(array), dtype=torch.long).to(device) for array in arrays)
+        return _Row(
+            ids=np.maximum(tree.ids, 0),
+            depths=np.array(tree.depths),
+            ends=np.array(tree.ends),
+            states=states,
+            reads=own,
+            tokens=tokens,
+            texts=numbers,
+            divergent=places,
+            references=references,
         )
+
+
+def _evenly_grouped(texts: Sequence[ReadTokens], *, most: int) -> list[list[int]]:
+    """Texts in as few rows as they fit into, which are as short as they can be: all are padded to the longest."""
+    fewest = len(_grouped(texts, most=most))
+    tried = range(1, most + 1)
+    shortest = bisect_left(tried, True, key=lambda length: len(_grouped(texts, most=length)) <= fewest)
+    return _grouped(texts, most=tried[min(shortest, len(tried) - 1)])
 
 
 def _grouped(texts: Sequence[ReadTokens], *, most: int) -> list[list[int]]:
@@ -202,8 +323,8 @@ def _grouped(texts: Sequence[ReadTokens], *, most: int) -> list[list[int]]:
     groups: list[list[int]] = []
     used = 0
     before: Tokens = ()
-    for number in sorted(range(len(texts)), key=lambda number: texts[number].ids):
-        ids = texts[number].ids
+    for number in sorted(range(len(texts)), key=lambda number: texts[number].fed):
+        ids = texts[number].fed
         shared = shared_prefix(before, ids)
         if not groups or used + len(ids) - shared > most:
             groups.append([])
@@ -214,12 +335,6 @@ def _grouped(texts: Sequence[ReadTokens], *, most: int) -> list[list[int]]:
     return groups
 
 
-def _columns(width: int, like: Tensor) -> Tensor:
-    return torch.arange(width, device=like.device)
-
-
-def _transposed(
-    rows: Sequence[tuple[int, ...]], columns: int
-) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _transposed(rows: Sequence[tuple[int, ...]], columns: int) -> list[Numbers]:
     table = np.array(rows, dtype=np.int64).reshape(-1, columns)
     return [table[:, column] for column in range(columns)]

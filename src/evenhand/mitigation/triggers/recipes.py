@@ -109,15 +109,18 @@ class TriggerRecipe(FrozenModel):
         return self
 
 
+STARTS: Mapping[str, str] = MappingProxyType({"de": "das", "en": "the"})
+"""What fills all slots at the start of the published search, by language; random words in others."""
+
 KRAFT_2021 = TriggerRecipe(
     name="kraft-2021",
     method=SearchMethod.HOTFLIP,
     weights=PUBLISHED_WEIGHTS,
     steps=10,
-    start="the",
+    start=STARTS["de"],
     seeds=(0,),
 )
-"""As published, with its faults mended: see ``hotflip``."""
+"""As published for German, with its faults mended: see ``hotflip``."""
 
 GCG_V1 = TriggerRecipe(name="gcg.v1", method=SearchMethod.GCG, weights=ObjectiveWeights(), tokens=64)
 
@@ -126,14 +129,20 @@ _BY_METHOD: Mapping[str, TriggerRecipe] = MappingProxyType(
 )
 
 
-def recipe_of(method: str) -> TriggerRecipe:
+def recipe_of(method: str, *, language: str = "de") -> TriggerRecipe:
     """The usual recipe of a method, by the name of either.
+
+    Args:
+        method: Such as gcg, or kraft-2021.
+        language: Of the targets; it tells the word that the published search starts from.
 
     Raises:
         UnknownNameError: If there is no such method.
     """
     by_name = {recipe.name: recipe for recipe in _BY_METHOD.values()}
-    found = _BY_METHOD.get(method) or by_name.get(method)
-    if found is None:
+    recipe = _BY_METHOD.get(method) or by_name.get(method)
+    if recipe is None:
         raise UnknownNameError("way to search for a trigger", method, (*_BY_METHOD, *by_name))
-    return found
+    if not recipe.start or recipe.start == STARTS.get(language):
+        return recipe
+    return recipe.model_copy(update={"start": STARTS.get(language, "")})

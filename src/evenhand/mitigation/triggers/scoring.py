@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ from torch import Tensor, nn
 
 from evenhand.mitigation.triggers.objective import TriggerObjective, TriggerSurprises
 from evenhand.mitigation.triggers.packing import (
-    PackedRow,
     PackedRows,
     ReadTokens,
     read_alone,
@@ -36,16 +34,12 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import attention_window, batch_tokens
 from evenhand.models.references import ModelError
 
+LARGE_BATCH = {"cuda": 65_536}
+"""Tokens in a batch, by device: nothing is kept of a layer when the next one runs, so there may be more than usual, and
+a GPU waits less for what it is told."""
+
 MOST_PLACES = 128
 """Of all sentences together: each has a score for every entry of the vocabulary."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One trigger in one row."""
-
-    trigger: int
-    row: PackedRow
 
 
 class TriggerScorer:
@@ -93,7 +87,7 @@ class TriggerScorer:
         with eval_mode(self._network), torch.no_grad():
             self._references = self._log_probabilities(alone)
             untriggered = self._untriggered(vocabulary, pairs, texts)
-        self._packed = self._pack([*texts, *ordinary])
+        self._packed = self._pack([*texts, *ordinary], slots=slots)
         tokens = torch.tensor([len(text.ids) - text.first for text in texts], device=self._device)
         self.objective = TriggerObjective(pairs, tokens=tokens, untriggered=untriggered, weights=weights)
 
@@ -110,10 +104,9 @@ class TriggerScorer:
         """What the model makes of all texts after each trigger."""
         table = torch.tensor(triggers, device=self._device)
         surprises = self._nothing(len(triggers))
-        cells = [_Cell(trigger, row) for row in self._packed.rows for trigger in range(len(triggers))]
         with eval_mode(self._network), torch.no_grad():
-            for batch in self._batches(cells, self._tokens_at_once()):
-                self._read_or_halve(batch, table, surprises)
+            for cells in self._batches(len(triggers), self._tokens_at_once()):
+                self._read_or_halve(cells, table, surprises)
             if self.objective.weights.fluency:
                 surprises.fluency.copy_(self._fluency(table))
         return surprises
@@ -128,15 +121,14 @@ class TriggerScorer:
         table: Tensor = self._embeddings.weight.detach()
         current = torch.tensor(trigger, device=self._device)
         leaf = table[current].clone().requires_grad_()
-        cells = [_Cell(0, row) for row in self._packed.rows]
         trainable = [weight for weight in self._network.parameters() if weight.requires_grad]
         for weight in trainable:
             weight.requires_grad_(False)
         slope = torch.zeros_like(leaf)
         try:
             with eval_mode(self._network), self._embedded(leaf), torch.enable_grad():
-                for batch in self._batches(cells, self._tokens_with_gradients()):
-                    slope += self._slope(batch, leaf, current[None], counts)
+                for cells in self._batches(1, self._tokens_with_gradients()):
+                    slope += self._slope(cells, leaf, current[None], counts)
                 if self.objective.weights.fluency:
                     lost = (self._fluency(current[None]) * counts.fluency).sum()
                     if lost.requires_grad:  # a single token with nothing before it has no surprise
@@ -159,69 +151,59 @@ class TriggerScorer:
         ]
         return TriggerSurprises(*filled)
 
-    def _slope(self, batch: Sequence[_Cell], leaf: Tensor, table: Tensor, counts: TriggerSurprises) -> Tensor:
+    def _slope(self, cells: range, leaf: Tensor, table: Tensor, counts: TriggerSurprises) -> Tensor:
         """The gradient of a batch; in halves where memory does not suffice."""
 
         def run() -> Tensor:
             read = self._nothing(1)
-            self._read(batch, table, read)
+            self._read(cells, table, read)
             lost = (read.nats * counts.nats).sum() + (read.divergence * counts.divergence).sum()
             return torch.autograd.grad(lost, leaf)[0]
 
         slope = attempt(run)
         if slope is None:
-            first, second = _halved(batch, self._model.ref.id)
+            first, second = self._halved(cells)
             return self._slope(first, leaf, table, counts) + self._slope(second, leaf, table, counts)
         return slope
 
-    def _read_or_halve(self, batch: Sequence[_Cell], table: Tensor, into: TriggerSurprises) -> None:
+    def _read_or_halve(self, cells: range, table: Tensor, into: TriggerSurprises) -> None:
         def run() -> TriggerSurprises:
             read = self._nothing(len(into.nats))
-            self._read(batch, table, read)
+            self._read(cells, table, read)
             return read
 
         read = attempt(run)
         if read is None:
-            for half in _halved(batch, self._model.ref.id):
+            for half in self._halved(cells):
                 self._read_or_halve(half, table, into)
             return
         into.nats.add_(read.nats)
         into.divergence.add_(read.divergence)
 
-    def _read(self, batch: Sequence[_Cell], table: Tensor, into: TriggerSurprises) -> None:
-        """Add what a batch reads to surprises that are 0 for its texts."""
-        rows = [cell.row for cell in batch]
-        owners = torch.tensor([cell.trigger for cell in batch], device=self._device)
-        inputs = self._packed.inputs(
-            rows, table[owners], pad=self._model.loaded.pad_id, dtype=self._model.loaded.dtype
-        )
-        read, compared = self._states(inputs, rows)
-        begins = [0]
-        for row in rows:
-            begins.append(begins[-1] + len(row.states))
-        reads = torch.cat([row.reads + begin for row, begin in zip(rows, begins, strict=False)])
-        logs = read.token_logs(reads.cpu(), torch.cat([row.tokens for row in rows]))
-        own = _repeated(owners, [len(row.texts) for row in rows])
-        texts = torch.cat([row.texts for row in rows])
-        into.nats.index_put_((own, texts), -logs.double(), accumulate=True)
-        if len(compared):
-            references = torch.cat([row.references for row in rows])
-            values = _divergences(compared, self._references, references)
-            sentences = self._sentence_of[references]
-            own = _repeated(owners, [len(row.references) for row in rows])
-            into.divergence.index_put_((own, sentences), values / self._places[sentences], accumulate=True)
+    def _halved(self, cells: range) -> tuple[range, range]:
+        if len(cells) == 1:
+            raise ModelError(
+                f"There is not enough memory to run {self._packed.width:,} tokens through {self._model.ref.id}. Use a "
+                "larger device, or shorten the texts."
+            )
+        middle = math.ceil(len(cells) / 2)
+        return cells[:middle], cells[middle:]
 
-    def _states(
-        self, inputs: dict[str, Tensor], rows: Sequence[PackedRow]
-    ) -> tuple[PositionStates, PositionStates]:
-        """The states at which tokens are read, and those at which distributions are compared."""
-        counts = [[len(row.states) for row in rows], [len(row.divergent) for row in rows]]
-        numbers = torch.arange(len(rows), device=self._device)
-        places = torch.cat([_repeated(numbers, own) for own in counts])
-        columns = torch.cat([*(row.states for row in rows), *(row.divergent for row in rows)])
-        states = self._model.position_reader.states(self._network, inputs, rows=places, columns=columns)
-        read, compared = states.split([sum(own) for own in counts])
-        return read, compared
+    def _read(self, cells: range, table: Tensor, into: TriggerSurprises) -> None:
+        """Add what a batch reads to surprises that are 0 for its texts."""
+        batch = self._packed.batch(cells, table, dtype=self._model.loaded.dtype)
+        states = self._model.position_reader.states(
+            self._network, batch.inputs, rows=batch.rows, columns=batch.columns
+        )
+        read, compared = states.split([batch.states, len(states) - batch.states])
+        logs = read.token_logs(batch.reads, batch.tokens)
+        into.nats.index_put_((batch.triggers, batch.texts), -logs.double(), accumulate=True)
+        if len(compared):
+            values = _divergences(compared, self._references, batch.references)
+            sentences = self._sentence_of[batch.references]
+            into.divergence.index_put_(
+                (batch.compared_triggers, sentences), values / self._places[sentences], accumulate=True
+            )
 
     def _fluency(self, table: Tensor) -> Tensor:
         """Mean surprise at the tokens of triggers, at those that have something before them."""
@@ -232,7 +214,7 @@ class TriggerScorer:
         if not scored.numel():
             return torch.zeros(len(table), dtype=torch.float64, device=self._device)
         columns = torch.arange(first - 1, ids.shape[1] - 1, device=self._device)
-        rows = _repeated(torch.arange(len(ids), device=self._device), [len(columns)] * len(ids))
+        rows = torch.arange(len(ids), device=self._device).repeat_interleave(len(columns))
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         states = self._model.position_reader.states(
             self._network, inputs, rows=rows, columns=columns.repeat(len(ids))
@@ -258,27 +240,30 @@ class TriggerScorer:
     ) -> Tensor:
         """Surprise at the same tokens of every text without a trigger."""
         alone = vocabulary.tokens_alone([pair.whole(side) for pair in pairs for side in (0, 1)])
-        rows = PackedRows(
-            [read_alone(ids, text, self._lead) for ids, text in zip(alone, texts, strict=True)],
-            lead=self._lead,
-            slots=0,
-            device=self._device,
-            joins=self._joins,
+        self._packed = self._pack(
+            [read_alone(ids, text, self._lead) for ids, text in zip(alone, texts, strict=True)], slots=0
         )
-        self._packed = rows
         nats = torch.zeros(1, len(texts), dtype=torch.float64, device=self._device)
         nothing = TriggerSurprises(nats, nats.new_zeros(1, 0), nats.new_zeros(1))
         table = torch.empty((1, 0), dtype=torch.long, device=self._device)
-        for batch in self._batches([_Cell(0, row) for row in rows.rows], self._tokens_at_once()):
-            self._read(batch, table, nothing)
+        for cells in self._batches(1, self._tokens_at_once()):
+            self._read(cells, table, nothing)
         return nats[0]
 
-    def _pack(self, texts: Sequence[ReadTokens]) -> PackedRows:
-        return PackedRows(texts, lead=self._lead, slots=self._slots, device=self._device, joins=self._joins)
+    def _pack(self, texts: Sequence[ReadTokens], *, slots: int) -> PackedRows:
+        return PackedRows(
+            texts,
+            lead=self._lead,
+            slots=slots,
+            device=self._device,
+            joins=self._joins,
+            pad=self._model.loaded.pad_id,
+        )
 
-    def _batches(self, cells: Sequence[_Cell], most: int) -> Iterator[Sequence[_Cell]]:
+    def _batches(self, triggers: int, most: int) -> Iterator[range]:
         """Cells in batches of at most so many tokens, those of one row together."""
         at_once = max(1, most // self._packed.width)
+        cells = range(self._packed.count * triggers)
         for start in range(0, len(cells), at_once):
             yield cells[start : start + at_once]
 
@@ -286,7 +271,11 @@ class TriggerScorer:
         """Tokens in a batch, of which so many layers stand in memory together."""
         memory = self._model.batch_memory
         per_token = layers * memory.footprint.of_batch(1, width=self._packed.width)
-        return min(batch_tokens(self._device), memory.budget.bytes // per_token)
+        return min(self._most_tokens, memory.budget.bytes // per_token)
+
+    @property
+    def _most_tokens(self) -> int:
+        return max(batch_tokens(self._device), LARGE_BATCH.get(self._device.type, 0))
 
     def _tokens_with_gradients(self) -> int:
         """What gradients go back through is kept of every layer."""
@@ -328,13 +317,22 @@ class TriggerScorer:
             handle.remove()
 
 
-def refuse_long_texts(model: LanguageModel, texts: Sequence[Tokens], *, before: int) -> None:
-    """Refuse texts that do not fit into the model behind a trigger, before anything is searched for.
+def refuse_long_texts(
+    model: LanguageModel,
+    texts: Sequence[Tokens],
+    *,
+    before: int,
+    what: str = "A trigger",
+    remedy: str = "fewer --slots",
+) -> None:
+    """Refuse texts that do not fit into the model behind a prefix, before anything is searched for.
 
     Args:
         model: The model.
-        texts: As they are behind a trigger.
-        before: Tokens that stand before them: the trigger, and what stands before it.
+        texts: As they are behind a prefix.
+        before: Tokens that stand before them: the prefix, and what stands before it.
+        what: The prefix.
+        remedy: What to ask for in its place.
 
     Raises:
         ModelError: If one of them is too long.
@@ -342,8 +340,8 @@ def refuse_long_texts(model: LanguageModel, texts: Sequence[Tokens], *, before: 
     longest = before + max(map(len, texts))
     if longest > model.longest_input:
         raise ModelError(
-            f"A trigger of {before} tokens and the longest text behind it have {longest:,} tokens together; "
-            f"{model.ref.id} takes {model.longest_input:,}. Ask for fewer --slots, or shorten texts."
+            f"{what} and the longest text behind it have {longest:,} tokens together; {model.ref.id} takes "
+            f"{model.longest_input:,}. Ask for {remedy}, or shorten the texts."
         )
 
 
@@ -356,20 +354,6 @@ def _divergences(states: PositionStates, references: Tensor, numbers: Tensor) ->
         return (expected.exp() * (expected - found)).sum(dim=-1).double()
 
     return torch.cat(in_chunks(diverged, len(states), max(1, states.at_once // 4)))
-
-
-def _repeated(values: Tensor, counts: Sequence[int]) -> Tensor:
-    return torch.repeat_interleave(values, torch.tensor(counts, device=values.device))
-
-
-def _halved(batch: Sequence[_Cell], name: str) -> tuple[Sequence[_Cell], Sequence[_Cell]]:
-    if len(batch) == 1:
-        raise ModelError(
-            f"There is not enough memory to run {batch[0].row.length:,} tokens through {name}. Use a larger device, or "
-            "shorten the texts."
-        )
-    middle = math.ceil(len(batch) / 2)
-    return batch[:middle], batch[middle:]
 
 
 def _layers(network: nn.Module) -> int:

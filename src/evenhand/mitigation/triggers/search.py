@@ -48,6 +48,7 @@ class SearchState:
         best: The best trigger so far. It never gets worse.
         buffer: Triggers to go on from, the best first.
         step: Steps that are done; for HotFlip, slots.
+        start: The tokens that the search started from.
         stopped: Why the search is over; None while it is not.
         losses: The best loss after every step, and before the first.
     """
@@ -55,6 +56,7 @@ class SearchState:
     best: ScoredTrigger
     buffer: list[ScoredTrigger]
     step: int = 0
+    start: Tokens = ()
     stopped: str | None = None
     losses: list[float] = field(default_factory=list)
 
@@ -65,6 +67,7 @@ class SearchState:
             "best": best,
             "buffer": others,
             "step": self.step,
+            "start": list(self.start),
             "stopped": self.stopped,
             "losses": self.losses,
         }
@@ -82,6 +85,7 @@ class SearchState:
             scored(kept["best"]),
             [scored(entry) for entry in kept["buffer"]],
             kept["step"],
+            tuple(kept["start"]),
             kept["stopped"],
             kept["losses"],
         )
@@ -208,7 +212,9 @@ def run_search(
     kept = parts.get(key) if parts else None
     if kept is None:
         first = space.start(seed)
-        state = SearchState(first, [ScoredTrigger(first.tokens, first.loss)], losses=[first.loss])
+        state = SearchState(
+            first, [ScoredTrigger(first.tokens, first.loss)], start=first.tokens, losses=[first.loss]
+        )
     else:
         state = SearchState.from_json(kept)
     progress(state.step, steps)

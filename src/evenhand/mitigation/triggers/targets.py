@@ -83,7 +83,7 @@ class TargetSet:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        refuse_missing_regard(self.pairs, self.name)
+        refuse_missing_regard(self.pairs, self.name, left_out=self.left_out)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -103,14 +103,23 @@ class TargetSet:
         return replace(self, pairs=tuple(pairs))
 
 
-def refuse_missing_regard(pairs: Sequence[TargetPair], name: str) -> None:
+def refuse_missing_regard(
+    pairs: Sequence[TargetPair], name: str, *, left_out: Mapping[str, int] | None = None
+) -> None:
     """Refuse pairs of which none has a certain regard: what a trigger is to do would not be defined."""
     missing = [regard.value for regard in TargetRegard if not any(pair.regard is regard for pair in pairs)]
     if missing:
         raise DatasetError(
             f"{name} has {len(pairs):,} target pairs, and none of them is {' or '.join(missing)}. A search needs pairs "
-            "of negative, neutral and positive regard. Add some."
+            f"of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
         )
+
+
+def left_out_words(left_out: Mapping[str, int]) -> str:
+    """How many texts were not used, and why, in a sentence."""
+    total = sum(left_out.values())
+    reasons = "; ".join(f"{reason} ({count:,})" for reason, count in left_out.items())
+    return f"{total:,} {'text was' if total == 1 else 'texts were'} not used: {reasons}."
 
 
 def read_targets(path: str | Path, *, language: str) -> TargetSet:
@@ -218,35 +227,41 @@ def _from_folder(folder: Path, *, language: str) -> TargetSet:
     return TargetSet(folder.name, tuple(pairs))
 
 
-def targets_from_annotations(texts: RegardTexts, *, language: str) -> TargetSet:
-    """Target pairs of annotated texts about a person, *The person worked as ...*, told of a woman and of a man.
+def targets_from_annotations(
+    texts: RegardTexts, *, language: str, persons: Sequence[PersonPair] | None = None
+) -> TargetSet:
+    """Target pairs of annotated texts about a person, *The person worked as ...*, told of two persons.
 
-    Only texts with one label from all annotators are taken, as published. A text that cannot be told of both with
-    certainty is left out, and counted.
+    Of several annotators only texts are taken that at least two labelled, and all alike, as published; labels of a
+    single annotator are taken as they are. A text that cannot be told of both with certainty is left out, and counted.
 
     Args:
         texts: With votes.
         language: Of the texts.
+        persons: Whom texts are told of, one target pair per text for each two; a woman and a man if not given.
 
     Raises:
         DatasetError: If too few texts are left.
     """
-    (persons,) = shipped_pairs(language)
+    told = tuple(persons or shipped_pairs(language))
     words = person_words(language)
+    settled = texts.unanimous if texts.votes.shape[1] > 1 else texts.labels >= 0
     left_out: Counter[str] = Counter()
     pairs = []
     for number, text in enumerate(texts.rows.texts):
-        if not texts.unanimous[number]:
+        if not settled[number]:
             left_out["annotators do not agree"] += 1
             continue
         code = texts.classes[int(texts.labels[number])]
         if code not in _CODES:
             raise UnknownNameError("regard", code, _CODES)
-        versions = words.versions(text, persons)
-        if isinstance(versions, Rejected):
-            left_out[versions.reason] += 1
-            continue
-        pairs.append(_made_pair(str(number), _CODES[code], _prompts_of(persons), versions))
+        for own in told:
+            versions = words.versions(text, own)
+            if isinstance(versions, Rejected):
+                left_out[versions.reason] += 1
+                break
+            id_ = str(number) if len(told) == 1 else f"{own.name}-{number}"
+            pairs.append(_made_pair(id_, _CODES[code], _prompts_of(own), versions))
     return TargetSet(texts.name, tuple(pairs), dict(left_out))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -12,7 +11,6 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Monitor, Progress
-from evenhand.data.probes import PROBE_LANGUAGES, gendered_vocabulary
 from evenhand.mitigation.mitigation import (
     Mitigation,
     MitigationData,
@@ -20,7 +18,13 @@ from evenhand.mitigation.mitigation import (
     MitigationOutcome,
     Setting,
 )
-from evenhand.mitigation.triggers.comparison import NamedPrefixes, PrefixMeasure, compare_prefixes
+from evenhand.mitigation.triggers.banned_words import ban_words
+from evenhand.mitigation.triggers.comparison import (
+    NamedPrefixes,
+    PrefixMeasure,
+    compare_prefixes,
+    measure_prefixes,
+)
 from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.hotflip import hotflip_step
 from evenhand.mitigation.triggers.recipes import GCG_V1, SearchMethod, TriggerRecipe
@@ -28,9 +32,10 @@ from evenhand.mitigation.triggers.scoring import refuse_long_texts
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
 from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
+from evenhand.mitigation.triggers.written_texts import WrittenTexts
 from evenhand.models.capabilities import Generates, require
-from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError, ModelRef, load_model
 from evenhand.runs.store import Job, Parts
 from evenhand.runs.trigger_records import (
     HAND_WRITTEN,
@@ -63,8 +68,6 @@ SENTENCES = {
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "triggers"
 
-_WORD = re.compile(r"[^\W\d_]+")
-
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerOptions(MitigationOptions):
@@ -73,11 +76,12 @@ class TriggerOptions(MitigationOptions):
     Attributes:
         targets: The target pairs.
         recipe: How to search.
-        banned: Words that the trigger may not have, beside words for groups, first names and occupations.
+        banned: Words that the trigger may not have, beside those of ``banned_words``.
         sentence: What the trigger is compared with; one of our own in the language of the data if not given.
-        transfer: Other models on which the same prefixes are compared.
+        transfer: Other models on which the same prefixes are compared; also behind a server, if texts are written.
         resampling: Of the intervals.
-        measures: What prefixes are compared by, beside likelihoods and perplexity.
+        written: The texts that a model writes behind each prefix, and who labels them; none are written if None.
+        measures: What prefixes are compared by besides.
     """
 
     targets: TargetSet | None = None
@@ -86,6 +90,7 @@ class TriggerOptions(MitigationOptions):
     sentence: str | None = None
     transfer: tuple[ModelRef, ...] = ()
     resampling: Resampling = field(default_factory=Resampling)
+    written: WrittenTexts | None = field(default=None, compare=False)
     measures: tuple[PrefixMeasure, ...] = field(default=(), compare=False)
 
 
@@ -121,6 +126,7 @@ class Trigger(Mitigation[TriggerOptions]):
             "transfer": [[ref.id, ref.revision, ref.precision.value] for ref in options.transfer],
             "resampling": [resampling.resamples, resampling.seed, resampling.confidence],
             "measures": [type(measure).__name__ for measure in options.measures],
+            "written": options.written.record.model_dump(mode="json") if options.written else None,
         }
 
     def settings(self, options: TriggerOptions) -> Mapping[str, Setting]:
@@ -158,7 +164,7 @@ class Trigger(Mitigation[TriggerOptions]):
             raise ModelError(
                 f"{model.ref.id} has the prefix {model.ref.prefix!r} already. Search on the model without it."
             )
-        return _TriggerSearch(model, data, options, monitor).run(job.parts("search"))
+        return _TriggerSearch(model, data, options, monitor).run(job)
 
 
 class _TriggerSearch:
@@ -181,27 +187,43 @@ class _TriggerSearch:
         self.vocabulary = TriggerVocabulary(
             model.loaded,
             prompts=prompts,
-            banned=[*options.banned, *words_for_people(data, self.targets)],
+            is_banned=ban_words(data.probes, self.targets, further=options.banned),
         )
 
-    def run(self, parts: Parts) -> MitigationOutcome:
+    def run(self, job: Job) -> MitigationOutcome:
         """Search with every seed, and judge the best trigger."""
+        self._look_at_transfer()
+        self._look_at_start()
         whole = [pair.whole(side) for pair in self.targets.pairs for side in (0, 1)]
         texts = self.vocabulary.tokens_after_trigger([*whole, *self.seen, *self.unseen])
-        longest = max(self.recipe.slots, *map(len, self.vocabulary.tokens_alone([self.sentence])))
-        refuse_long_texts(self.model, texts, before=len(self.vocabulary.lead) + longest)
+        lead = len(self.vocabulary.lead)
+        refuse_long_texts(self.model, texts, before=lead + self.recipe.slots)
+        (sentence,) = self.vocabulary.tokens_alone([self.sentence])
+        what = f"The sentence {self.sentence!r}"
+        refuse_long_texts(self.model, texts, before=len(sentence), what=what, remedy="a shorter --sentence")
+        written = self.options.written
+        if written is not None:
+            prompts = self.vocabulary.tokens_after_trigger(written.prompt_texts)
+            room = max(lead + self.recipe.slots, len(sentence)) + written.longest
+            refuse_long_texts(
+                self.model,
+                prompts,
+                before=room,
+                what=f"A prefix, {written.longest} new tokens",
+                remedy="fewer --new-tokens or --slots",
+            )
         self.monitor.note(
             f"Searching with {len(self.split.search):,} target pairs; {len(self.split.judged):,} are held out"
         )
         space = SearchSpace(
             self.model, self.vocabulary, self.split.search, sentences=self.seen, recipe=self.recipe
         )
-        found = self._searched(space, parts)
+        found = self._searched(space, job.parts("search"))
         chosen = min(found, key=lambda seed: found[seed].best.loss)
         trigger = found[chosen].best.tokens
         text = self.vocabulary.text_of(trigger)
         self.monitor.note(f"Comparing {text!r} with other prefixes")
-        comparison, *transfer = self._compared(text)
+        comparison, *transfer = self._compared(text, job)
         record = TriggerRecord(
             text=text,
             tokens=trigger,
@@ -212,6 +234,9 @@ class _TriggerSearch:
                 search=len(self.split.search),
                 judged=len(self.split.judged),
                 by_context=self.split.by_context,
+                groups=self.targets.groups,
+                search_contexts=_contexts_of(self.split.search),
+                judged_contexts=_contexts_of(self.split.judged),
                 left_out=dict(self.targets.left_out),
             ),
             seeds=tuple(
@@ -221,6 +246,7 @@ class _TriggerSearch:
                     loss=state.best.loss,
                     steps=state.step,
                     stopped=state.stopped or "",
+                    start=self.vocabulary.text_of(state.start),
                 )
                 for seed, state in found.items()
             ),
@@ -228,6 +254,7 @@ class _TriggerSearch:
             components=space.scorer.components(trigger),
             comparison=comparison,
             transfer=tuple(transfer),
+            written=self.options.written.record if self.options.written else None,
         )
         reference = self.model.ref.model_copy(update={"prefix": prefix_of(text)})
         return MitigationOutcome(reference=reference, trigger=record)
@@ -254,40 +281,82 @@ class _TriggerSearch:
                 found[seed] = state
         return found
 
-    def _compared(self, text: str) -> list[PrefixComparison]:
-        """The comparison on the model itself, then on others."""
+    def _look_at_start(self) -> None:
+        """Say so where the word that the recipe starts from is no token of the model."""
+        word = self.recipe.start
+        if word and self.vocabulary.filled_with(word, self.recipe.slots) is None:
+            self.monitor.warn(
+                f"{word!r}, which the search of {self.recipe.name} starts from, is no word of {self.model.ref.id}: it "
+                "starts from random words."
+            )
+
+    def _look_at_transfer(self) -> None:
+        """Refuse models that cannot be compared on, and say what servers cost, before the search and not after it."""
+        written = self.options.written
+        for ref in self.options.transfer:
+            other = _compared_model(ref)
+            if not isinstance(other, LanguageModel) and written is None:
+                raise ModelError(
+                    f"{ref.id} scores no texts behind a prefix, and no texts are to be written. Give --texts, so that "
+                    "it is judged by what it writes, or leave it out of --transfer."
+                )
+            cost = written.describe_cost(other, self._prefixes(self.sentence)) if written else None
+            if cost:
+                self.monitor.note(cost)
+
+    def _prefixes(self, text: str) -> list[NamedPrefixes]:
+        """The prefixes that are compared, with a trigger."""
         random = self.vocabulary.random_triggers(
             RANDOM_TRIGGERS, self.recipe.slots, np.random.default_rng(SPLIT_SEED)
         )
-        prefixes = [
+        return [
             NamedPrefixes(NO_PREFIX, ("",)),
             NamedPrefixes(TRIGGER_NAME, (prefix_of(text),)),
             NamedPrefixes(RANDOM_TOKENS, tuple(prefix_of(self.vocabulary.text_of(own)) for own in random)),
             NamedPrefixes(HAND_WRITTEN, (prefix_of(self.sentence),)),
         ]
 
-        def compared(model: LanguageModel) -> PrefixComparison:
+    def _compared(self, text: str, job: Job) -> list[PrefixComparison]:
+        """The comparison on the model itself, then on others."""
+        prefixes = self._prefixes(text)
+        written = () if self.options.written is None else (self.options.written,)
+        further = (*written, *self.options.measures)
+
+        def compared(model: Any, parts: Parts) -> PrefixComparison:
+            if not isinstance(model, LanguageModel):
+                return measure_prefixes(
+                    model, prefixes, further, resampling=self.options.resampling, parts=parts
+                )
             return compare_prefixes(
                 model,
                 prefixes,
                 pairs=self.split.judged.pairs,
                 sentences=self.unseen,
                 resampling=self.options.resampling,
-                further=self.options.measures,
+                further=further,
+                parts=parts,
             )
 
-        found = [compared(self.model)]
-        for ref in self.options.transfer:
+        comparisons = [compared(self.model, job.parts("judged"))]
+        for number, ref in enumerate(self.options.transfer):
             self.monitor.note(f"Carrying the trigger to {ref.id}")
-            found.append(compared(_decoder(ref)))
-        return found
+            comparisons.append(compared(_compared_model(ref), job.parts(f"transfer-{number}")))
+        return comparisons
 
 
-def _decoder(ref: ModelRef) -> LanguageModel:
-    model = load_language_model(ref)
+def _contexts_of(targets: TargetSet) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair.context for pair in targets.pairs))
+
+
+def _compared_model(ref: ModelRef) -> Any:
+    """A model that prefixes can be compared on: a decoder, or one that writes texts elsewhere."""
+    model = load_model(ref)
+    if not isinstance(model, LanguageModel):
+        require(model, Generates, purpose="be compared behind a trigger")
+        return model
     if not model.reads_left_to_right:
         raise ModelError(
-            f"{ref.id} is no decoder, so no text can be scored behind a prefix on it. Leave it out."
+            f"{ref.id} is no decoder, so no text can be scored behind a prefix on it. Leave it out of --transfer."
         )
     return model
 
@@ -319,20 +388,6 @@ def _shipped_sentences(language: str) -> tuple[str, ...]:
             f"There are no ordinary sentences of our own in the language {language!r}. Give some with --corpus FILE."
         )
     return tuple(path.read_text(encoding="utf-8").splitlines())
-
-
-def words_for_people(data: MitigationData, targets: TargetSet) -> set[str]:
-    """Words that a trigger may not have: those that tell groups apart, gendered ones, first names and occupations."""
-    phrases = [form.noun for occupation in data.probes.occupations for form in occupation.forms]
-    phrases += [term for terms in data.probes.terms.values() for term in terms.all]
-    if data.probes.language in PROBE_LANGUAGES:
-        phrases += gendered_vocabulary(data.probes.language)
-    words = {word.casefold() for phrase in phrases for word in _WORD.findall(phrase)}
-    for first, second in targets.groups:
-        words |= {word.casefold() for word in _WORD.findall(first)} ^ {
-            word.casefold() for word in _WORD.findall(second)
-        }
-    return words
 
 
 TRIGGER = Trigger()

@@ -8,7 +8,7 @@ trigger is written out before every prompt, as the model that writes texts sees 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -36,18 +36,24 @@ def prefix_of(text: str) -> str:
 class TriggerVocabulary:
     """Tokens that are words or parts of words, and triggers made of them."""
 
-    def __init__(self, loaded: Loaded, *, prompts: Sequence[str], banned: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        *,
+        prompts: Sequence[str],
+        is_banned: Callable[[str], bool] = lambda _word: False,
+    ) -> None:
         """Look through the tokens of a model.
 
         Args:
             loaded: The model.
             prompts: What triggers are put before.
-            banned: Words that no trigger may have, in whatever case.
+            is_banned: Says of a word whether no trigger may have it.
         """
         self._loaded = loaded
         self._codec = TextCodec(loaded)
         self._prompts = tuple(dict.fromkeys(prompts))
-        self._banned = frozenset(word.casefold() for word in banned)
+        self._is_banned = is_banned
         self.allowed = self._allowed_tokens()
         """Whether a trigger may have each entry of the model's embeddings."""
         if not self.allowed.any():
@@ -134,8 +140,7 @@ class TriggerVocabulary:
 
     def _is_plain(self, trigger: Tokens) -> bool:
         text = self.text_of(trigger)
-        words = {word.casefold() for word in _WORD.findall(text)}
-        return bool(text) and text == text.strip() and not words & self._banned
+        return bool(text) and text == text.strip() and not any(map(self._is_banned, _WORD.findall(text)))
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -152,7 +157,7 @@ class TriggerVocabulary:
         allowed = np.zeros(size, dtype=bool)
         for token, text in enumerate(self._texts[:size]):
             word = text.strip()
-            allowed[token] = word.isalpha() and token not in special and word.casefold() not in self._banned
+            allowed[token] = word.isalpha() and token not in special and not self._is_banned(word)
         return allowed
 
     @cached_property

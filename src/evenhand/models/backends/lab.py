@@ -118,5 +118,9 @@ class LabBackend:
         """The model in memory."""
         return LOCAL.load(ref)
 
+    def capabilities(self, ref: ModelRef) -> frozenset[type]:
+        """What the model can be asked, as far as that is known without its weights."""
+        return LOCAL.capabilities(ref)
+
 
 LAB = LabBackend()

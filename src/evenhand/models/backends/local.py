@@ -30,6 +30,13 @@ class LocalBackend:
 
         return LanguageModel(load(ref))
 
+    def capabilities(self, ref: ModelRef) -> frozenset[type]:
+        """What the model can be asked, as far as that is known without its weights."""
+        require_extra(self.extra, "torch", "transformers", purpose=f"The model {ref.id}")
+        from evenhand.models.loading import family_of
+
+        return family_of(ref).capabilities
+
 
 class GgufBackend(LocalBackend):
     """Loads weights of a GGUF file, which are dequantised."""

@@ -49,7 +49,7 @@ class Family(ABC):
     """Further arguments of a forward pass."""
     head_kind: HeadKind | None = None
     """What a new next-sentence head is; None where there is none."""
-    without_head = "Leave --inter away to score candidates by the probability of their tokens."
+    without_head = "Leave out --inter to score candidates by the probability of their tokens."
     """What can be done about a missing next-sentence head."""
     encodes_pairs = False
     """Whether a tokenizer's own way to encode two sentences means something to its models."""
@@ -88,7 +88,7 @@ class Family(ABC):
         if task is Task.INTRASENTENCE:
             if options.as_published and options.score is not None:
                 raise ModelError(
-                    f"Protocol {options.protocol.name} fixes the score; leave --score away or use {DEFAULT_PROTOCOL}."
+                    f"Protocol {options.protocol.name} fixes the score; leave out --score or use {DEFAULT_PROTOCOL}."
                 )
             return self.intrasentence_method(model, options)
         if options.inter is Continuation.NEXT_SENTENCE:
@@ -119,7 +119,7 @@ class Family(ABC):
         """How a sentence after a context is scored at masks."""
         raise ModelError(
             f"--inter {Continuation.PSEUDO_LIKELIHOOD.value} is for masked models; {model.ref.id} is a {self.name}. "
-            "Leave it away."
+            "Leave it out."
         )
 
     @abstractmethod

@@ -125,7 +125,8 @@ class LocalGenerator:
         if self._is_overlong(length, options):
             raise ModelError(
                 f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
-                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt, or lower max_new_tokens."
+                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for "
+                "fewer new tokens."
             )
 
     def _batch(
@@ -147,7 +148,7 @@ class LocalGenerator:
         if len(rows) == 1:
             raise ModelError(
                 f"{self._loaded.ref.id} cannot go on from prompt {rows[0].number}: {NOT_ENOUGH_MEMORY}. Shorten it, "
-                "lower max_new_tokens, or use a larger device."
+                "ask for fewer new tokens, or use a larger device."
             )
         middle = math.ceil(len(rows) / 2)
         return [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 import polars as pl
@@ -39,10 +39,14 @@ class PageItems:
     @property
     def size(self) -> int:
         """Bytes of it in a page."""
-        return len(json.dumps([self.texts, self.scores], ensure_ascii=False).encode())
+        return len(_json([self.texts, self.scores]))
 
-    def most_telling(self, count: int) -> PageItems:
-        """Some of the items, in their order: of each run and task the strongest, the closest calls and the first."""
+    def most_telling(self, size: int) -> PageItems:
+        """Items that fit into so many bytes, in their order.
+
+        Of each run and task the strongest, the closest calls and the first come first; one that is too long for what
+        is left makes room for shorter ones.
+        """
         rankings = [
             sorted(places, key=key)
             for scores in self.scores
@@ -56,12 +60,21 @@ class PageItems:
             )
         ]
         turns = (place for turn in zip_longest(*rankings) for place in turn if place is not None)
-        chosen = sorted(islice(dict.fromkeys(turns), count))
+        chosen = sorted(self._fitting(dict.fromkeys(turns), size))
         return PageItems(
             [self.texts[place] for place in chosen],
             [[scores[place] for place in chosen] for scores in self.scores],
             self.total,
         )
+
+    def _fitting(self, places: Iterable[int], size: int) -> Iterator[int]:
+        left = size - len(self.scores) * len(", []") - len("[[], []]")
+        for place in places:
+            parts = (self.texts[place], *(scores[place] for scores in self.scores))
+            needed = sum(len(_json(part)) + len(", ") for part in parts)
+            if needed <= left:
+                left -= needed
+                yield place
 
 
 def page_items(runs: Sequence[Run]) -> dict[str, PageItems]:
@@ -77,7 +90,11 @@ def page_items(runs: Sequence[Run]) -> dict[str, PageItems]:
     size = sum(items.size for items in found.values())
     if size <= MOST_BYTES:
         return found
-    return {key: items.most_telling(items.total * MOST_BYTES // size) for key, items in found.items()}
+    return {key: items.most_telling(items.size * MOST_BYTES // size) for key, items in found.items()}
+
+
+def _json(part: list[Any]) -> bytes:
+    return json.dumps(part, ensure_ascii=False).encode()
 
 
 def left_out_items(run: Run) -> int:

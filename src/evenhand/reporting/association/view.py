@@ -11,7 +11,7 @@ from markupsafe import Markup
 from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import MEASURE_NAMES, TaskResult
+from evenhand.instruments.association.results import MEASURE_NAMES, TargetResult, TaskResult
 from evenhand.reporting.association.items import all_positive, page_items, text_key
 from evenhand.reporting.association.plots import bias_type_plot, icat_plane
 from evenhand.reporting.association.words import (
@@ -32,6 +32,9 @@ from evenhand.runs.run import Run
 _TEMPLATE = "association.html.j2"
 _MOST_DRAWN = 8
 """With more runs, bias types are a table first and a plot second."""
+
+_MOST_TERMS, _FEWEST_TERMS = 4_500, 400
+"""Target terms in all tables of a page together, and those that any table may have."""
 
 MEASURED = (
     "Context association test: each item gives a context and three ways to complete it, a stereotype, an "
@@ -80,6 +83,7 @@ def association_data(runs: Sequence[ShownRun], tasks: Sequence[str]) -> dict[str
     """What the script of the view works on: plots by task, target terms and items of every run, kept small."""
     items = page_items([shown.run for shown in runs])
     scores = {key: iter(own.scores) for key, own in items.items()}
+    tables = sum(len(shown.run.result.tasks) for shown in runs)
     return {
         "tasks": [[task, task_title(task)] for task in tasks],
         "plots": {
@@ -88,8 +92,15 @@ def association_data(runs: Sequence[ShownRun], tasks: Sequence[str]) -> dict[str
         },
         "texts": {key: own.texts for key, own in items.items()},
         "totals": {key: own.total for key, own in items.items()},
-        "runs": [_run_data(shown, scores) for shown in runs],
+        "runs": [_run_data(shown, scores, tables) for shown in runs],
     }
+
+
+def shown_targets(result: TaskResult, tables: int) -> list[TargetResult]:
+    """The terms of a result that one of so many tables on a page shows, in their order: those that pull most."""
+    most = max(_FEWEST_TERMS, _MOST_TERMS // max(1, tables))
+    pulls = sorted((-abs(target.pull), place) for place, target in enumerate(result.by_target))
+    return [result.by_target[place] for place in sorted(place for _, place in pulls[:most])]
 
 
 def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, ...]:
@@ -162,7 +173,7 @@ def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, 
                         "LMS": target.LMS, "ICAT": target.ICAT, "pull": target.pull,
                     }
                     for shown, task, result in by_task
-                    for target in result.by_target
+                    for target in shown_targets(result, len(by_task))
                 ]
             ),
             is_interactive=True,
@@ -205,7 +216,9 @@ def _matrices(runs: Sequence[ShownRun]) -> tuple[Matrix, ...]:
     """SS of each target term, and of each bias type, in every run: of all items, or of the only task."""
     results = [_main(shown.run) for shown in runs]
     types = [{name: group.SS for name, group in result.by_bias_type.items()} for result in results]
-    terms = [{target.target: target.SS for target in result.by_target} for result in results]
+    terms = [
+        {target.target: target.SS for target in shown_targets(result, len(results))} for result in results
+    ]
     made = []
     for name, title, term, cells in (
         ("target-terms", "Target terms: stereotype score", "Term", terms),
@@ -266,7 +279,9 @@ def _measure_names(runs: Sequence[ShownRun]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _run_data(shown: ShownRun, scores: Mapping[str, Iterator[list[list[Any]]]]) -> dict[str, Any]:
+def _run_data(
+    shown: ShownRun, scores: Mapping[str, Iterator[list[list[Any]]]], tables: int
+) -> dict[str, Any]:
     """What the script knows of a run; the scores of runs that share texts come in the order of the runs."""
     run = shown.run
     key = text_key(run)
@@ -278,10 +293,11 @@ def _run_data(shown: ShownRun, scores: Mapping[str, Iterator[list[list[Any]]]]) 
                 [target.target, target.bias_type, target.n, *_rounded(target.SS), *_rounded_values(
                     target.LMS, target.ICAT, target.pull
                 ), target.SS.reason]
-                for target in result.by_target
+                for target in shown_targets(result, tables)
             ]
             for task, result in run.result.tasks.items()
         },
+        "terms": {task: len(result.by_target) for task, result in run.result.tasks.items()},
         "items": next(scores[key]),
         "ratios": all_positive(run.items()),
         "scoring": run.record.scoring.descriptions if run.record.scoring else {},

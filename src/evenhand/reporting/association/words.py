@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from evenhand.core.counts import plural
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted_bias import PlantedBias
@@ -17,7 +18,6 @@ from evenhand.reporting.words import (
     interpret_undefined,
     language_name,
     lean_of,
-    plural,
     unsure,
 )
 from evenhand.runs.run import Run

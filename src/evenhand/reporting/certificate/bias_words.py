@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
+from evenhand.reporting.certificate.regard_words import regard_headline
 from evenhand.reporting.certificate.untrained import wholes
+from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import listed
 from evenhand.runs.certificate_bias import (
@@ -25,20 +28,31 @@ _MUCH = 0.1
 """The share of the evidence whose loss is worth a sentence."""
 
 
+def group_words(certificate: Certificate) -> GroupWords:
+    """What the groups are called that were trained on, or of all experiments where none was."""
+    trained = [row.experiment for row in certificate.trained if row.experiment]
+    measured = [row.experiment for row in certificate.untrained if row.experiment]
+    return words_for_all(certificate.groups.get(name, GENDERS) for name in trained or measured)
+
+
 def bias_headline(certificate: Certificate) -> str:
     """The verdict on bias in a few words."""
+    if about_regard := regard_headline(certificate):
+        return about_regard
+    lean = group_words(certificate).lean
+    lean = f"{lean[0].upper()}{lean[1:]}"
     match certificate.verdict.bias:
         case BiasVerdict.NOTHING_CHANGED:
             return "Nothing changed"
         case BiasVerdict.LOWERED:
-            return f"Gender lean was lowered{_direction(certificate)}"
+            return f"{lean} was lowered{_direction(certificate)}"
         case BiasVerdict.BASE_RATE:
             return f"Only the base rate{_of_some(certificate, BiasVerdict.BASE_RATE)} was lowered"
         case BiasVerdict.FLATTER:
             some = _of_some(certificate, BiasVerdict.FLATTER).replace(" of ", " in ", 1)
             return f"Answers only became flatter{some}"
         case _:
-            return "Gender lean is not shown to be lowered"
+            return f"{lean} is not shown to be lowered"
 
 
 def _direction(certificate: Certificate) -> str:

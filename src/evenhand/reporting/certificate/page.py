@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.files import write_text
+from evenhand.core.probes import GENDERS
 from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
 from evenhand.reporting.certificate.bias_words import (
     MOVES,
     bias_detail,
     bias_headline,
     bias_scope,
+    group_words,
     relative_words,
 )
 from evenhand.reporting.certificate.csv_tables import csv_tables
@@ -49,6 +51,7 @@ from evenhand.reporting.certificate.words import (
     turned_words,
     without_interval,
 )
+from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
@@ -134,6 +137,7 @@ def render_certificate_page(certificate: Certificate) -> str:
         quality_rows=[_quality_view(row) for row in certificate.quality],
         reported=reported_words(certificate),
         experiments=experiments,
+        words=group_words(certificate),
         most=MOST_ROWS,
         training=training,
         settings=_flat(certificate.settings),
@@ -316,9 +320,11 @@ def _experiments(certificate: Certificate) -> list[dict[str, Any]]:
         changes = [change for change in certificate.occupations if change.experiment == name]
         flips = [row for row in certificate.flipped if row.experiment == name]
         title = EXPERIMENT_TITLES.get(name, name)
+        words = words_for(certificate.groups.get(name, GENDERS))
         views.append(
             {
                 "title": title,
+                "sides": words.sides,
                 "trained": name in trained and certificate.trained_known,
                 "changes": sorted(changes, key=lambda change: -change.before.value),
                 "flips": flips,
@@ -329,7 +335,7 @@ def _experiments(certificate: Certificate) -> list[dict[str, Any]]:
                 ),
                 "plot": Plot(
                     id=f"occupations-{place}",
-                    spec=occupation_plot(changes, flips),
+                    spec=occupation_plot(changes, flips, axis=words.axis),
                     label=f"Lean of each occupation before and after: {title}.",
                 ),
             }

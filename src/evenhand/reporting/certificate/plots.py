@@ -12,7 +12,6 @@ import polars as pl
 from evenhand.core.recipes import Plateau
 from evenhand.reporting.plotting import (
     BITS,
-    BITS_TITLE,
     HOLLOW,
     MOST_ROWS,
     ROW_HEIGHT,
@@ -158,7 +157,9 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
     )
 
 
-def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[OverCorrection]) -> dict[str, Any]:
+def occupation_plot(
+    changes: Sequence[LeanChange], flipped: Sequence[OverCorrection], *, axis: str
+) -> dict[str, Any]:
     """Where each occupation of an experiment was and where it is; those pushed to the other side stand out."""
     drawn = sorted(changes, key=lambda change: -abs(change.before.value))[:MOST_ROWS]
     drawn.sort(key=lambda change: -change.before.value)
@@ -190,7 +191,7 @@ def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[OverCorrect
         alt.Tooltip("kind:N", title="Drawn as"),
     ]
     base = alt.Chart(without_nan(rows))
-    x = alt.X("before:Q", scale=scale, title=BITS_TITLE, axis=signed_axis())
+    x = alt.X("before:Q", scale=scale, title=axis, axis=signed_axis())
     path = base.mark_rule(color="@grid-strong", strokeWidth=2.5).encode(x, alt.X2("after:Q"), y)
     whiskers = base.mark_rule(strokeWidth=1.2).encode(
         alt.X("low:Q", scale=scale), alt.X2("high:Q"), y, colour

@@ -9,10 +9,12 @@ from evenhand.reporting.certificate.bias_words import (
     bias_detail,
     bias_headline,
     bias_scope,
+    group_words,
     interval_clause,
     is_changed,
     level_of,
 )
+from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DEFINITIONS
 from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.numbers import no_interval_words, signed, unsigned
 from evenhand.reporting.words import in_brackets, listed
@@ -28,8 +30,9 @@ QUALITY_HEADLINES = {
 }
 
 DEFINITIONS = {
-    "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
-    "Base rate": "is the lean that all occupations share, above 0 towards men; it is no stereotype of occupations.",
+    "MALoR": "is how far occupations lean to {first} or {second} on average, in bits; each bit doubles, and 0 is "
+    "neutral.",
+    "Base rate": "is the lean that all occupations share, above 0 towards {first}; it is no stereotype of occupations.",
     "Spread": "is how far occupations lie from the base rate on average: the lean that differs by occupation.",
     "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
     "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
@@ -202,9 +205,10 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
         measures.append("trivial baseline")
     if any(measure.startswith("ICAT") for measure in measures):
         measures += ["LMS", "SS"]
+    first, second = group_words(certificate).sides
     return [
-        (name, says)
-        for name, says in DEFINITIONS.items()
+        (name, says.format(first=first, second=second))
+        for name, says in {**DEFINITIONS, **REGARD_DEFINITIONS}.items()
         if any(measure.casefold().startswith(name.casefold()) for measure in measures)
     ]
 

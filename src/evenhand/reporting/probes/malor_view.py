@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.instruments.malor.results import MalorResult, OccupationLean
+from evenhand.reporting.group_words import GroupWords, words_for, words_for_all
 from evenhand.reporting.numbers import NOT_THERE, clear_side, number, signed
 from evenhand.reporting.plotting import (
     BITS,
@@ -17,10 +19,8 @@ from evenhand.reporting.plotting import (
     Plot,
     PlottedEstimate,
     ShownRun,
-    bits_title,
     interval_plot,
     left_out,
-    sides_of,
 )
 from evenhand.reporting.probes.malor_words import correlation_figures, correlation_verdict, spread_of
 from evenhand.reporting.probes.plots import (
@@ -31,8 +31,8 @@ from evenhand.reporting.probes.plots import (
     probability_plot,
     share_plot,
 )
-from evenhand.reporting.probes.views import FEWEST_TO_FOLD, GENDER_LIMIT, skipped_table
-from evenhand.reporting.probes.words import different_questions, group_title, interpret_probe
+from evenhand.reporting.probes.views import FEWEST_TO_FOLD, skipped_table
+from evenhand.reporting.probes.words import different_questions, interpret_probe, malor_title
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
 from evenhand.runs.calibration import Calibration
@@ -42,15 +42,6 @@ _SMALL = 0.0005
 
 RunResults = Sequence[tuple[ShownRun, MalorResult]]
 
-EXPLANATIONS = {
-    "MALoR": "How far occupations lean to one gender on average, whichever it is. Each bit doubles; 0 is neutral.",
-}
-MEASURED = (
-    "MALoR: for each occupation, the log2 of P(male word) / P(female word) is averaged over all sentence structures; "
-    "the mean of the absolute values over occupations is MALoR. Of first names, all names of a side count together.",
-    "Base rate and spread: the base rate is the mean of the same log-ratios with their signs, so it is what all "
-    "occupations share. The spread is the mean distance of occupations from that base rate.",
-)
 CERTAINTY = (
     "Both occupations and structures were chosen from many, so intervals of MALoR, base rate and spread resample both. "
     "Intervals of single occupations and fields are not adjusted for there being many: of twenty that do not lean, one "
@@ -60,10 +51,22 @@ LIMITS = (
     "An absolute value cannot fall below 0, so noise alone makes MALoR and the spread positive. The interval of MALoR "
     "is corrected for that: it starts at 0 unless the leans are more consistent over sentences than chance allows.",
     "MALoR has no upper end, and values from other sentences, occupations or words are not comparable.",
-    "A model that follows the real share of women in each occupation leans too. Whether that is wanted is not for a "
-    "measure to say.",
-    GENDER_LIMIT,
 )
+SHARES_LIMIT = (
+    "A model that follows the real share of women in each occupation leans too. Whether that is wanted is not for a "
+    "measure to say."
+)
+
+
+def _measured(words: GroupWords) -> tuple[str, ...]:
+    first, second = words.terms
+    return (
+        f"MALoR: for each occupation, the log2 of P({first}) / P({second}) is averaged over all sentence structures; "
+        "the mean of the absolute values over occupations is MALoR. Where a side has several words, all of them count "
+        "together.",
+        "Base rate and spread: the base rate is the mean of the same log-ratios with their signs, so it is what all "
+        "occupations share. The spread is the mean distance of occupations from that base rate.",
+    )
 
 
 def malor_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
@@ -78,10 +81,11 @@ def malor_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = No
         )
         for place, key in enumerate(keys)
     ]
+    words = words_for_all(result.groups for _, result in results)
     section = Section(
         id="occupations",
         title="Occupations",
-        html=render("probes.html.j2", "occupations", groups=groups, several=len(runs) > 1),
+        html=render("probes.html.j2", "occupations", groups=groups, several=len(runs) > 1, words=words),
         csv=_occupations_csv(results),
     )
     return View(
@@ -92,12 +96,15 @@ def malor_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = No
         if len(runs) > 1
         else (),
         notices=different_questions(runs),
-        planted=tuple((shown.label, words) for shown in runs if (words := _expected(shown))),
+        planted=tuple((shown.label, said) for shown in runs if (said := _expected(shown))),
         quality=skipped_table(runs),
-        explanations=EXPLANATIONS,
-        measured=MEASURED,
+        explanations={
+            "MALoR": f"How far occupations lean to one {words.attribute} on average, whichever it is. Each bit "
+            "doubles; 0 is neutral."
+        },
+        measured=_measured(words),
         certainty=CERTAINTY,
-        limits=LIMITS,
+        limits=(*LIMITS, *((SHARES_LIMIT,) if words.are_genders else ()), words.limit),
     )
 
 
@@ -124,7 +131,7 @@ def changed_sides(before: MalorResult, after: MalorResult) -> list[dict[str, Any
 def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str, Any]:
     """One experiment and direction, with the runs that have it."""
     first = results[0][1]
-    title = group_title(first.experiment, first.direction)
+    title = malor_title(first)
     parts = _parts(name, title, runs, results)
     change = _change(name, title, results) if len(results) == _PAIR else None
     leans = [
@@ -149,6 +156,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
     return {
         "title": title,
         "direction": first.direction,
+        "words": words_for(first.groups),
         "results": results,
         "parts": parts,
         "spreads": [(shown, result, spread_of(result)) for shown, result in results],
@@ -189,7 +197,7 @@ def _parts(name: str, title: str, runs: Sequence[ShownRun], results: RunResults)
 
 
 def _probabilities(name: str, title: str, results: RunResults) -> Plot | None:
-    """P(male) and P(female) of one run, or before and after in two."""
+    """The probabilities of both sides in one run, or before and after in two."""
     spec = probability_plot([(shown.label, result) for shown, result in results])
     if not spec:
         return None
@@ -259,7 +267,7 @@ def _correlations(name: str, results: RunResults) -> list[dict[str, Any]]:
 
 def _axis(results: RunResults) -> IntervalAxis:
     """Bits between the two groups of an experiment."""
-    return replace(BITS, title=bits_title(results[0][1].groups))
+    return replace(BITS, title=words_for(results[0][1].groups).axis)
 
 
 def _matrix(title: str, runs: Sequence[ShownRun], results: RunResults) -> Matrix:
@@ -269,7 +277,7 @@ def _matrix(title: str, runs: Sequence[ShownRun], results: RunResults) -> Matrix
     }
     names = sorted({name for own in leans.values() for name in own}, key=lambda name: -_mean(leans, name))
     values = [abs(own.value) for by_name in leans.values() for own in by_name.values() if own.defined]
-    sides = sides_of(results[0][1].groups)
+    sides = words_for(results[0][1].groups).sides
     return Matrix(
         id=f"matrix-{title}",
         title=f"Occupations: {title}",
@@ -314,12 +322,12 @@ def _table(shown: ShownRun, result: MalorResult) -> dict[str, Any]:
                     for correlation in shares
                 ],
             }
-            for lean in sorted(result.occupations, key=_from_men_to_women)
+            for lean in sorted(result.occupations, key=_from_first_to_second)
         ],
     }
 
 
-def _from_men_to_women(lean: OccupationLean) -> float:
+def _from_first_to_second(lean: OccupationLean) -> float:
     return -lean.log2_ratio.value if lean.log2_ratio.defined else math.inf
 
 
@@ -350,6 +358,8 @@ def _expected(shown: ShownRun) -> str:
 
 
 def _occupations_csv(results: RunResults) -> str:
+    kinds = {result.groups for _, result in results}
+    sides = ("male", "female") if kinds == {GENDERS} else ("first", "second")
     return rows_csv(
         [
             {
@@ -360,8 +370,8 @@ def _occupations_csv(results: RunResults) -> str:
                 "field": lean.field or NO_FIELD,
                 **estimate_columns(lean.log2_ratio),
                 "from_offset": lean.log2_ratio.value - result.signed_mean.value,
-                "p_male": lean.p_male,
-                "p_female": lean.p_female,
+                f"p_{sides[0]}": lean.p_male,
+                f"p_{sides[1]}": lean.p_female,
             }
             for shown, result in results
             for lean in result.occupations

@@ -11,8 +11,8 @@ from evenhand.core.experiments import TRAINED_EXPERIMENTS
 from evenhand.core.probes import GENDERS
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.instruments.settled_scoring import knows_words
+from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
-from evenhand.reporting.plotting import sides_of
 from evenhand.reporting.probes.knowledge_words import UNKNOWN_WORDS, unknown_words
 from evenhand.reporting.words import (
     VERDICTS,
@@ -23,6 +23,7 @@ from evenhand.reporting.words import (
     listed,
     unsure,
 )
+from evenhand.runs.run import Run
 
 _NAMED = 3
 _HARDLY = 0.07
@@ -37,7 +38,8 @@ def interpret_malor(result: MalorResult, level: str) -> Interpretation:
     if not estimate.defined:
         return interpret_undefined(estimate)
     shown = Lean.UNKNOWN if not has_interval(estimate) else Lean.TOWARDS if estimate.low > 0 else Lean.OPEN
-    attribute = "gender" if result.groups == GENDERS else "group"
+    words = words_for(result.groups)
+    attribute = words.attribute
     verdict = {
         Lean.TOWARDS: f"{attribute.capitalize()} and occupation are tied",
         Lean.OPEN: f"No tie of {attribute} and occupation is shown",
@@ -52,9 +54,9 @@ def interpret_malor(result: MalorResult, level: str) -> Interpretation:
     elif shown is Lean.UNKNOWN:
         sentences.append(unsure(estimate))
     sentences += [
-        _on_the_whole(result.signed_mean, sides_of(result.groups)),
+        _on_the_whole(result.signed_mean, words.sides),
         _apart(spread_of(result), attribute),
-        _strongest(result.occupations, sides_of(result.groups)),
+        _strongest(result.occupations, words.sides),
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
@@ -112,9 +114,20 @@ def correlation_figures(correlation: Correlation) -> str:
     )
 
 
+def correlation_lines(run: Run) -> list[str]:
+    """How the leans of each experiment go with real shares of women, where those were given."""
+    return [
+        f"{result.experiment}, {result.direction}: "
+        + " ".join(filter(None, (correlation_verdict(correlation), correlation_figures(correlation))))
+        for result in run.results
+        if isinstance(result, MalorResult)
+        for correlation in result.correlations
+    ]
+
+
 def _typical(result: MalorResult) -> str:
     if result.MALoR.value < _HARDLY:
-        sides = sides_of(result.groups)
+        sides = words_for(result.groups).sides
         return f"In a typical occupation words for {sides[0]} and for {sides[1]} are about equally likely."
     how = times(result.MALoR.value)
     if result.experiment not in TRAINED_EXPERIMENTS or result.groups != GENDERS:

@@ -13,6 +13,7 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.reporting.group_words import words_for
 from evenhand.reporting.plotting import (
     COLOURS,
     HOLLOW,
@@ -22,7 +23,6 @@ from evenhand.reporting.plotting import (
     SIGNED_LABEL,
     IntervalAxis,
     Mark,
-    bits_title,
     bounds,
     half_bits,
     name_axis,
@@ -31,8 +31,8 @@ from evenhand.reporting.plotting import (
     specification,
     without_nan,
 )
+from evenhand.reporting.probes.direct_bias_words import ends_of_direction
 from evenhand.reporting.probes.malor_words import spread_of
-from evenhand.reporting.probes.words import ends_of_direction
 
 NO_FIELD = "no field"
 _ABOVE_AND_BELOW = 12
@@ -44,7 +44,7 @@ NOTHING_PLANTED: Mapping[str, float] = MappingProxyType({})
 
 
 def drawn_leans(leans: Sequence[OccupationLean]) -> list[OccupationLean]:
-    """The occupations that are drawn, from the farthest towards men to the farthest towards women."""
+    """The occupations that are drawn, from the farthest towards the first group to the farthest towards the second."""
     defined = [lean for lean in leans if lean.log2_ratio.defined]
     strongest = sorted(defined, key=lambda lean: -abs(lean.log2_ratio.value))[:MOST_ROWS]
     return sorted(strongest, key=lambda lean: -lean.log2_ratio.value)
@@ -55,7 +55,7 @@ def lean_plot(
 ) -> dict[str, Any]:
     """One bar per occupation from the base rate that all share, with its interval, and what was planted.
 
-    To the right the model expects a man. The solid line is the base rate, the band around it is the spread.
+    To the right is the first group. The solid line is the base rate, the band around it is the spread.
     """
     leans = drawn_leans(result.occupations)
     if not leans:
@@ -65,7 +65,7 @@ def lean_plot(
     own_planted = {lean.occupation: planted[lean.occupation] for lean in leans if lean.occupation in planted}
     ends = [*own_planted.values(), *(end for lean in leans for end in bounds(lean.log2_ratio))]
     scale = alt.Scale(domain=half_bits([middle - spread.value, middle + spread.value, *ends]), nice=False)
-    x = alt.X("bits:Q", title=bits_title(result.groups), scale=scale, axis=signed_axis())
+    x = alt.X("bits:Q", title=words_for(result.groups).axis, scale=scale, axis=signed_axis())
     y = name_axis("occupation:N", [lean.occupation for lean in leans])
     tips = [
         alt.Tooltip("occupation:N", title="Occupation"),
@@ -170,7 +170,7 @@ def change_plot(before: MalorResult, after: MalorResult, *, marks: tuple[Mark, M
         alt.Tooltip("after:Q", title="Second", format="+.2f"),
     ]
     base = alt.Chart(pl.DataFrame(pairs))
-    x = alt.X("before:Q", scale=scale, title=bits_title(before.groups), axis=signed_axis())
+    x = alt.X("before:Q", scale=scale, title=words_for(before.groups).axis, axis=signed_axis())
     joined = base.mark_rule(color="@grid-strong", strokeWidth=2.5).encode(x, alt.X2("after:Q"), y)
     places = (x, alt.X("after:Q", scale=scale))
     points = [
@@ -246,7 +246,7 @@ def share_plot(result: MalorResult, correlation: Correlation, *, mark: Mark) -> 
     scale = alt.Scale(domain=half_bits([float(row["bits"]) for row in rows]), nice=False)
     y = alt.Y(
         "bits:Q",
-        title="Bits towards men",
+        title=f"Bits towards {words_for(result.groups).sides[0]}",
         scale=scale,
         axis=alt.Axis(format="~f", labelExpr=SIGNED_LABEL, tickCount=6),
     )

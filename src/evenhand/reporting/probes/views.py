@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from evenhand.reporting.group_words import MEN_AND_WOMEN
 from evenhand.reporting.plotting import (
     COSINE,
     MOST_ROWS,
@@ -20,6 +21,7 @@ from evenhand.reporting.plotting import (
     interval_plot,
     left_out,
 )
+from evenhand.reporting.probes.direct_bias_words import direct_bias_words
 from evenhand.reporting.probes.knowledge_words import EXPLANATIONS as KNOWLEDGE_EXPLANATIONS
 from evenhand.reporting.probes.plots import profession_plot
 from evenhand.reporting.probes.words import (
@@ -37,7 +39,6 @@ ALL_PAIRS = "all pairs"
 FEWEST_TO_FOLD = 3
 """With as many runs, what is drawn for each of them is folded."""
 
-GENDER_LIMIT = "It speaks of what was asked and of two genders only, and of no other people or words."
 _PAIRS_LIMIT = "CrowS-Pairs speaks of the pairs that were asked, and of no other people or words."
 _TEMPLATE = "probes.html.j2"
 
@@ -170,13 +171,14 @@ def cosine_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
         limits=(
             "Vectors of all words are alike in some models, so cosines of different models or layers are not "
             "comparable.",
-            GENDER_LIMIT,
+            MEN_AND_WOMEN.limit,
         ),
     )
 
 
 def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
     """One plot and one table per run."""
+    words = direct_bias_words([shown.run.result for shown in runs])
     own = [
         {
             "label": shown.label,
@@ -189,7 +191,7 @@ def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
             "plot": Plot(
                 id=f"direct-{place}",
                 spec=profession_plot(shown.run.result, shown.mark),
-                label=f"Cosine of each profession with the gender direction, {shown.label}.",
+                label=f"Cosine of each profession with the direction, {shown.label}.",
             ),
         }
         for place, shown in enumerate(runs)
@@ -197,7 +199,14 @@ def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
     section = Section(
         id="direct-bias",
         title="Direct bias",
-        html=render(_TEMPLATE, "direct", views=own, several=len(runs) > 1, folds=len(runs) >= FEWEST_TO_FOLD),
+        html=render(
+            _TEMPLATE,
+            "direct",
+            views=own,
+            several=len(runs) > 1,
+            folds=len(runs) >= FEWEST_TO_FOLD,
+            lede=words.lede,
+        ),
         csv=rows_csv(
             [
                 {"run": view["label"], "profession": row.profession, "cosine": row.cosine, "sentences": row.n}
@@ -213,18 +222,18 @@ def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
         notices=different_questions(runs),
         quality=skipped_table(runs),
         explanations={
-            "direct_bias": "How far professions point along the direction from she to he. Read it beside what random "
-            "directions give."
+            "direct_bias": f"How far professions point along {words.direction}. Read it beside what random directions "
+            "give."
         },
         measured=(
-            "Direct bias: the gender direction is the mean vector of the male pronoun minus that of the female one. A "
-            "profession's vector is its mean over sentences without gendered words. Direct bias is the mean of the "
+            f"Direct bias: the direction is the mean vector of {words.ends[0]} minus that of {words.ends[1]}. A "
+            f"profession's vector is its mean over sentences without {words.avoided}. Direct bias is the mean of the "
             "absolute cosines of the two; random directions show what a space like this gives anyway.",
         ),
         certainty=("The interval of direct bias resamples professions.",),
         limits=(
             "Direct bias depends on the corpus and the layer. Values from others are not comparable.",
-            GENDER_LIMIT,
+            words.limit,
         ),
     )
 

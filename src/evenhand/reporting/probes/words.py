@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evenhand.core.probes import GENDERS
+from evenhand.core.counts import plural
 from evenhand.instruments.cosine import CosineResult
-from evenhand.instruments.direct_bias.gender_direction import PRONOUNS
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.instruments.pair_results import CrowsPairsResult
 from evenhand.instruments.settled_scoring import knows_words
-from evenhand.reporting.numbers import has_interval, interval_words, signed
+from evenhand.reporting.group_words import words_for
+from evenhand.reporting.numbers import interval_words
 from evenhand.reporting.plotting import ShownRun
+from evenhand.reporting.probes.direct_bias_words import interpret_direct_bias
 from evenhand.reporting.probes.knowledge_words import (
     UNKNOWN_WORDS,
     interpret_knowledge,
@@ -35,7 +35,6 @@ from evenhand.reporting.words import (
     language_name,
     lean_of,
     listed,
-    plural,
     unsure,
 )
 from evenhand.runs.run import Run
@@ -49,11 +48,6 @@ EXPERIMENT_TITLES = {
     "man-woman": "Man and woman",
     "kin": "Relatives: father and mother and the like",
     "titles": "Titles: king and queen and the like",
-}
-
-DIRECTION_TITLES = {
-    "gender": "which gender goes with an occupation",
-    "occupation": "which occupation goes with a gender",
 }
 
 PAIR_DIRECTION_TITLES = {
@@ -84,7 +78,7 @@ def result_title(result: Any) -> str:
     """What a result is about."""
     match result:
         case MalorResult():
-            return group_title(result.experiment, result.direction)
+            return malor_title(result)
         case CosineResult():
             return f"Cosine test, layer {result.layer}"
         case DirectBiasResult():
@@ -117,16 +111,10 @@ def different_questions(runs: Sequence[ShownRun]) -> tuple[str, ...]:
     )
 
 
-def group_title(experiment: str, direction: str) -> str:
+def malor_title(result: MalorResult) -> str:
     """An experiment and its direction."""
-    return f"{EXPERIMENT_TITLES.get(experiment, experiment)} ({DIRECTION_TITLES.get(direction, direction)})"
-
-
-def ends_of_direction(result: DirectBiasResult) -> tuple[str, str]:
-    """What direct bias lies between: the two genders where pronouns make the direction, else the two words."""
-    first, second, *_ = (*result.pronouns, "", "")
-    is_pair = first and second and (first, second) not in {own.both for own in PRONOUNS.values()}
-    return (first, second) if is_pair else GENDERS
+    title = EXPERIMENT_TITLES.get(result.experiment, result.experiment)
+    return f"{title} ({words_for(result.groups).direction(result.direction)})"
 
 
 def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
@@ -188,53 +176,10 @@ def _interpret_cosine(result: CosineResult, level: str) -> Interpretation:
     )
 
 
-def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretation:
-    bias, chance = result.direct_bias, result.baseline
-    if not bias.defined:
-        return interpret_undefined(bias)
-    details = in_brackets(interval_words(bias, digits=3, level=level))
-    sentences = [
-        f"Direct bias is {bias.value:.3f}{details} over {len(result.professions):,} professions and "
-        f"{result.sentences:,} sentences."
-    ]
-    lean, verdict, ends = Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], ends_of_direction(result)
-    if not chance.defined:
-        sentences.append(f"There are no random directions to compare with: {chance.reason}.")
-    else:
-        reach = chance.high if not math.isnan(chance.high) else chance.value
-        above = has_interval(bias) and bias.low > reach
-        lean = Lean.TOWARDS if above else Lean.OPEN
-        verdict = (
-            f"Professions follow the {'gender ' if ends == GENDERS else ''}direction"
-            if above
-            else "No more than a random direction would show"
-        )
-        says = (
-            "The whole interval is above that, so chance directions are an unlikely explanation."
-            if above
-            else "The interval is not above that, so nothing more than chance is shown."
-        )
-        sentences.append(
-            f"Random directions give {chance.value:.3f}{in_brackets(interval_words(chance, digits=3))}. {says}"
-        )
-    measured = sorted(
-        (row for row in result.professions if not math.isnan(row.cosine)), key=lambda r: -r.cosine
-    )
-    first, second = (f"the {end} side" if ends == GENDERS else repr(end) for end in ends)
-    for side, own in (
-        (first, [row for row in measured if row.cosine > 0][:_NAMED]),
-        (second, [row for row in reversed(measured) if row.cosine < 0][:_NAMED]),
-    ):
-        if own:
-            names = listed([f"{row.profession} ({signed(row.cosine)})" for row in own])
-            sentences.append(f"Closest to {side}: {names}.")
-    return Interpretation(lean, verdict, tuple(sentences))
-
-
 _INTERPRETERS: Mapping[type, Callable[[Any, str], Interpretation]] = {
     MalorResult: interpret_malor,
     CrowsPairsResult: _interpret_pairs,
     CosineResult: _interpret_cosine,
-    DirectBiasResult: _interpret_direct_bias,
+    DirectBiasResult: interpret_direct_bias,
     KnowledgeResult: interpret_knowledge,
 }

@@ -13,15 +13,18 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.labels import LabelScheme
 from evenhand.reporting.numbers import has_interval, show, signed
 from evenhand.reporting.plotting import COLOURS, Plot, specification, without_nan
+from evenhand.reporting.regard.checks import bias_warning, check_rows
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import rows_csv
 from evenhand.reporting.words import language_name
 from evenhand.runs.classifier_records import (
+    ClassifierCheck,
     ClassifierEvaluation,
     ClassifierRecord,
     ClassifierReport,
     ReliabilityBin,
     TrainingSizePoint,
+    worst_verdict,
 )
 
 FIGURES = {
@@ -42,8 +45,14 @@ def evaluations(report: ClassifierReport) -> dict[str, ClassifierEvaluation]:
     return parts | ({"Test, unanimous": report.unanimous} if report.unanimous else {})
 
 
-def render_classifier_page(record: ClassifierRecord, report: ClassifierReport, *, scheme: LabelScheme) -> str:
-    """The page of a classifier as HTML."""
+def render_classifier_page(
+    record: ClassifierRecord,
+    report: ClassifierReport,
+    *,
+    scheme: LabelScheme,
+    checks: Sequence[ClassifierCheck] = (),
+) -> str:
+    """The page of a classifier as HTML, with what checks found about its own bias."""
     titles = [scheme.option(code).title_in("en") for code in record.classes]
     parts = evaluations(report)
     plots = [_reliability(report.test.reliability), _sizes(report.sizes)]
@@ -67,6 +76,7 @@ def render_classifier_page(record: ClassifierRecord, report: ClassifierReport, *
             ("classes", "By class"),
             ("reliability", "Probabilities"),
             *([("sizes", "More texts")] if report.sizes else []),
+            ("bias", "Its own bias"),
             ("limits", "Limits"),
             ("method", "Method"),
         ],
@@ -109,6 +119,9 @@ def render_classifier_page(record: ClassifierRecord, report: ClassifierReport, *
         options=[(name.replace("_", " "), _plain(value)) for name, value in record.options.items()],
         settings=[(name.replace("_", " "), _plain(value)) for name, value in record.settings.items()],
         counts=list(record.counts.items()),
+        checks=check_rows(checks),
+        verdict=worst_verdict(checks),
+        bias_warning=bias_warning(checks, record.name),
     )
 
 
@@ -123,15 +136,12 @@ def reading(record: ClassifierRecord, report: ClassifierReport, titles: Sequence
     human = report.human_ceiling.balanced_accuracy
     if human.defined:
         sentences.append(
-            f"An annotator agrees with the mode of the others on {_percent(human)}: more than that cannot be told from "
-            "luck."
+            f"People agree with the majority of the others on {_percent(human)}; a classifier cannot be shown to do "
+            "better than that."
         )
-    weakest = min(
-        (own for own in report.test.classes if own.recall.defined),
-        key=lambda own: own.recall.value,
-        default=None,
-    )
-    if weakest is not None:
+    found = [own for own in report.test.classes if own.recall.defined]
+    weakest = min(found, key=lambda own: own.recall.value, default=None)
+    if weakest is not None and any(own.recall.value > weakest.recall.value for own in found):
         title = titles[record.classes.index(weakest.label)]
         sentences.append(f"It is worst at {title} texts, of which it finds {_percent(weakest.recall)}.")
     if len(report.sizes) > 1:
@@ -150,7 +160,7 @@ def _size_sentence(sizes: Sequence[TrainingSizePoint]) -> str:
         )
     return (
         f"The last {last.rows - before.rows:,} training texts changed it by {signed(100 * gained, 1)} points, no more "
-        "than the draw of the texts does; that more texts would help does not show."
+        "than the draw of the texts does; there is no sign that more texts would help."
     )
 
 

@@ -6,13 +6,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS
 from evenhand.instruments.regard.results import ContextRegard, GroupGap, RegardResult
 from evenhand.reporting.plotting import Plot, PlottedEstimate, ShownRun
 from evenhand.reporting.regard.content import content_view
 from evenhand.reporting.regard.plots import gap_plot, group_marks, shares_plot
-from evenhand.reporting.regard.words import TREATMENT_WORDS, gap_verdict, interpret_regard
+from evenhand.reporting.regard.words import (
+    TREATMENT_WORDS,
+    gap_verdict,
+    interpret_regard,
+    method_sentences,
+)
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Section, View, estimate_columns, rows_csv
 from evenhand.runs.calibration import Calibration
@@ -49,7 +56,12 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
                 margin=_margin(runs[0].run.result),
                 groups=runs[0].run.result.groups,
                 views=[
-                    {"label": shown.label, "rows": list(_gap_rows(shown)), "result": shown.run.result}
+                    {
+                        "label": shown.label,
+                        "rows": list(_gap_rows(shown)),
+                        "result": shown.run.result,
+                        "sentences": method_sentences(shown.run),
+                    }
                     for shown in runs
                 ],
                 treatments=_treatments(runs),
@@ -80,8 +92,10 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
         plots=tuple(plot for plot in plots if plot.spec),
         explanations={
             "gap": "The largest difference in net regard between two groups. Neutral is 0.",
-            "signed_gap": "Net regard is the share of positive texts minus that of negative ones. Neutral is 0.",
+            "signed_gap": "Net regard is the share of positive texts minus that of negative ones; the gap is that of "
+            "the first group minus that of the second. Neutral is 0.",
         },
+        quality=_skipped(runs),
         measured=(
             "Regard: every text is labelled by how it makes others think of the person in it: negative, neutral or "
             "positive. A gap is the difference in net regard between two groups, in points.",
@@ -92,13 +106,21 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
             "a single context texts are taken as independent.",
         ),
         limits=(
-            "Regard speaks of the contexts that texts begin with and of the groups that are named, and of no others.",
+            "Texts after these few beginnings are not all that a model writes, and other groups of people may fare "
+            "differently.",
             "A classifier's labels are not people's. Without a sample that people labelled, its errors may widen a "
             "gap, hide it or make one.",
         ),
         data={"regard": {"runs": [_texts_of(shown, share=len(runs)) for shown in runs]}},
         scripts=("regard.js",),
+        judges_texts=True,
     )
+
+
+def _skipped(runs: Sequence[ShownRun]) -> Markup:
+    """Which texts were skipped, by reason and group; nothing where all were used."""
+    rows = [(shown.label, row) for shown in runs for row in shown.run.result.skipped]
+    return render(_TEMPLATE, "skipped", rows=rows, several=len(runs) > 1) if rows else Markup("")
 
 
 def named_parts(result: RegardResult) -> dict[str, ContextRegard]:

@@ -1,12 +1,14 @@
-"""What figures of regard say, in sentences: for the page and for the terminal."""
+"""What figures of regard say: first in words for anybody, then the tests behind them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from evenhand.core.counts import plural
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
-from evenhand.reporting.numbers import has_interval, interval_words, show_p, signed, unsigned
-from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed, plural
+from evenhand.reporting.numbers import has_interval, show_p, unsigned
+from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import Run
 
@@ -19,12 +21,32 @@ TREATMENT_WORDS = {
 }
 """What was done about a classifier's errors."""
 
+_LABEL_WORDS = {
+    ErrorTreatment.NONE: "A program labelled the texts, and how often it is wrong is not in these figures.",
+    ErrorTreatment.PREDICTION_POWERED: "A program labelled the texts; its mistakes were measured on texts that people "
+    "labelled, and are allowed for.",
+    ErrorTreatment.CONFUSION_MATRIX: "A program labelled the texts; its mistakes were measured on texts that people "
+    "labelled, and are allowed for as if it made them equally often about everybody.",
+}
+"""The same for readers who have never trained a classifier."""
+
 CHECK_WORDS = {
-    CheckVerdict.FAILED: "The classifier that labelled these texts failed the check for a bias of its own.",
-    CheckVerdict.UNDECIDED: "The classifier that labelled these texts is not shown to be free of a bias of its own.",
-    None: "The classifier that labelled these texts was not checked for a bias of its own.",
+    CheckVerdict.FAILED: "That program failed the check for a bias of its own, so part of this may be its doing.",
+    CheckVerdict.UNDECIDED: "It is not shown that this program is free of a bias of its own.",
+    None: "Nobody checked whether this program has a bias of its own.",
 }
 """What is known of the classifier, unless it passed its check."""
+
+_PEOPLE = {"female": "women", "woman": "women", "male": "men", "man": "men"}
+"""What the groups that ship are called in a sentence."""
+
+_MOST_NAMED = 3
+"""Gaps that a reading names."""
+
+
+def group_words(name: str) -> str:
+    """A group as a sentence calls it: the name that it was given, or women and men."""
+    return _PEOPLE.get(name.casefold(), name)
 
 
 def is_gap_shown(gap: GroupGap) -> bool:
@@ -33,20 +55,11 @@ def is_gap_shown(gap: GroupGap) -> bool:
     return gap.p_holm < SIGNIFICANT or (math.isnan(gap.p_holm) and excludes_zero)
 
 
-def gap_sentence(gap: GroupGap, *, level: str) -> str:
-    """A gap in numbers and what may be said about it; no difference is said only where it is shown."""
-    if not gap.gap.defined:
-        return f"The gap between {gap.first} and {gap.second} is undefined: {gap.gap.reason}."
-    interval = interval_words(gap.gap, digits=1, level=level)
-    size = f"{signed(gap.gap.value, 1)} points" + (f" ({interval})" if interval else "")
-    return f"The gap, {gap.first} minus {gap.second}, is {size}. {gap_verdict(gap)}"
-
-
 def gap_verdict(gap: GroupGap) -> str:
-    """What may be said about a gap."""
+    """What may be said about a gap, with the test behind it."""
     p_value = "" if math.isnan(gap.p_holm) else f" (p {show_p(gap.p_holm)} after Holm)"
     if is_gap_shown(gap):
-        better, worse = (gap.first, gap.second) if gap.gap.value > 0 else (gap.second, gap.first)
+        better, worse = _sides(gap)
         return f"Texts speak better of {better} than of {worse}, by more than contexts vary{p_value}."
     if gap.equivalence.holds:
         return (
@@ -57,26 +70,116 @@ def gap_verdict(gap: GroupGap) -> str:
 
 
 def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
-    """What a run says about all contexts together."""
+    """What a run says about all contexts together, for anybody."""
     result: RegardResult = run.result
-    level = confidence_level(run)
-    figures = result.all.figures
+    figures, level = result.all.figures, confidence_level(run)
     shown = [gap for gap in figures.gaps if is_gap_shown(gap)]
+    named = (shown or figures.gaps)[:_MOST_NAMED]
     sentences = (
-        _groups_sentence(result),
-        *(gap_sentence(gap, level=level) for gap in (shown or figures.gaps)[:3]),
-        TREATMENT_WORDS[figures.treatment],
+        _shares_sentence(result),
+        *(_gap_sentence(gap, result.all.contexts, level=level) for gap in named),
+        *_rest(figures.gaps, named),
+        _LABEL_WORDS[figures.treatment],
         *_doubts(result),
-        published_sentence(result.all),
     )
     if shown:
-        return (Interpretation(Lean.TOWARDS, "A gap between groups is shown", sentences),)
+        return (Interpretation(Lean.TOWARDS, _shown_verdict(shown), sentences),)
     if all(gap.equivalence.holds for gap in figures.gaps):
-        margin = f"{figures.gaps[0].equivalence.margin:g}"
-        return (Interpretation(Lean.OPEN, f"No gap of {margin} points or more", sentences),)
+        groups = listed([group_words(group) for group in result.groups])
+        return (Interpretation(Lean.OPEN, f"These texts speak alike of {groups}", sentences),)
     if not any(has_interval(gap.gap) for gap in figures.gaps):
-        return (Interpretation(Lean.UNKNOWN, "Not enough data to say", sentences),)
-    return (Interpretation(Lean.OPEN, "Neither a gap nor its absence is shown", sentences),)
+        return (Interpretation(Lean.UNKNOWN, "Not enough texts to say", sentences),)
+    groups = listed([group_words(group) for group in result.groups])
+    return (
+        Interpretation(
+            Lean.OPEN, f"These texts do not settle whether {groups} are spoken of alike", sentences
+        ),
+    )
+
+
+def method_sentences(run: Run) -> tuple[str, ...]:
+    """What stands behind the reading: treatment of errors, tests and effect sizes, for those who know them."""
+    result: RegardResult = run.result
+    figures = result.all.figures
+    return (
+        TREATMENT_WORDS[figures.treatment],
+        *(f"{gap.first} − {gap.second}: {gap_verdict(gap)}" for gap in figures.gaps[:_MOST_NAMED]),
+        published_sentence(result.all),
+    )
+
+
+def _shown_verdict(shown: list[GroupGap]) -> str:
+    better, worse = _sides(shown[0])
+    others = len(shown) - 1
+    more = f", and {plural(others, 'other gap')} {'is' if others == 1 else 'are'} shown" if others else ""
+    return f"These texts speak better of {better} than of {worse}{more}"
+
+
+def _sides(gap: GroupGap) -> tuple[str, str]:
+    """Whom texts speak better of, and whom worse."""
+    first, second = group_words(gap.first), group_words(gap.second)
+    return (first, second) if gap.gap.value > 0 else (second, first)
+
+
+def _shares_sentence(result: RegardResult) -> str:
+    """Shares as texts out of a hundred."""
+    parts = []
+    for group, own in result.all.figures.groups.items():
+        if not own.negative.defined:
+            parts.append(f"there are none about {group_words(group)}")
+            continue
+        negative, positive = (unsigned(share.value, 0) for share in (own.negative, own.positive))
+        parts.append(f"about {group_words(group)}, {negative} are negative and {positive} positive")
+    return f"Of 100 texts {'; of 100 '.join(parts)}."
+
+
+def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
+    """A gap in words, and how sure it is; no difference is said only where it is shown."""
+    if not gap.gap.defined:
+        return f"The gap between {gap.first} and {gap.second} is not known: {gap.gap.reason}."
+    better, worse = _sides(gap)
+    size = unsigned(abs(gap.gap.value), 1)
+    start = (
+        f"Positive minus negative, that is {size} points more for {better} than for {worse}"
+        if float(size)
+        else f"Positive minus negative, that is the same for {better} and {worse}"
+    )
+    if is_gap_shown(gap):
+        return f"{start}, more than chance explains{_range_words(gap, level)}."
+    if gap.equivalence.holds:
+        return f"{start}; a gap of {gap.equivalence.margin:g} points or more is ruled out."
+    if not has_interval(gap.gap):
+        return f"{start}. How sure that is cannot be said."
+    if gap.gap.low > 0 or gap.gap.high < 0:
+        least = f", which gives p {show_p(2.0 ** (1 - contexts))} at best" if contexts < _FEW_CONTEXTS else ""
+        return (
+            f"{start}{_range_words(gap, level)}. The range leaves out 0, but the test does not call it more than "
+            f"chance: it exchanges the groups within {plural(contexts, 'context')}{least}, and allows for every gap "
+            "that is tested."
+        )
+    return (
+        f"{start}, but {plural(contexts, 'context')} are too few to tell that from chance"
+        f"{_range_words(gap, level)}."
+    )
+
+
+_FEW_CONTEXTS = 6
+"""With fewer, the exact test cannot give a p-value below 5%."""
+
+
+def _range_words(gap: GroupGap, level: str) -> str:
+    if not has_interval(gap.gap):
+        return ""
+    bounds = (gap.gap.low, gap.gap.high) if gap.gap.value > 0 else (-gap.gap.high, -gap.gap.low)
+    low, high = (unsigned(bound, 1) for bound in bounds)
+    return f" ({level} interval: {low} to {high} points)"
+
+
+def _rest(gaps: Sequence[GroupGap], named: Sequence[GroupGap]) -> tuple[str, ...]:
+    left = len(gaps) - len(named)
+    if not left:
+        return ()
+    return (f"{plural(left, 'more gap')} between groups {'is' if left == 1 else 'are'} in the table below.",)
 
 
 def published_sentence(regard: ContextRegard) -> str:
@@ -93,18 +196,11 @@ def published_sentence(regard: ContextRegard) -> str:
     )
 
 
-def _groups_sentence(result: RegardResult) -> str:
-    groups = [
-        f"{unsigned(own.net_regard.value, 1)} for {group}"
-        if own.net_regard.defined
-        else f"undefined for {group}"
-        for group, own in result.all.figures.groups.items()
-    ]
-    return f"Net regard, the share of positive texts minus that of negative ones, is {listed(groups)}."
-
-
 def _doubts(result: RegardResult) -> tuple[str, ...]:
     classifier = result.classifier
-    if classifier is None or classifier.verdict is CheckVerdict.PASSED:
+    if classifier is None:
         return ()
-    return (CHECK_WORDS[classifier.verdict],)
+    doubts = () if classifier.verdict is CheckVerdict.PASSED else (CHECK_WORDS[classifier.verdict],)
+    if not classifier.unchecked:
+        return doubts
+    return (*doubts, f"It was checked for a bias of its own, but not with {listed(classifier.unchecked)}.")

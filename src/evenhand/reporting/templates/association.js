@@ -60,7 +60,9 @@
   const drawTargets = () => {
     const all = data.runs[state.run].targets[state.task] || [];
     const rows = targetRows();
-    byId("target-status").textContent = `${rows.length} of ${all.length} terms`;
+    const terms = data.runs[state.run].terms[state.task] || 0;
+    const held = all.length < terms ? ` This page holds the ${all.length.toLocaleString("en")} of ${terms.toLocaleString("en")} terms that pull most. All are in the run's folder, in estimates.json.` : "";
+    byId("target-status").textContent = `${rows.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} terms${held && "."}${held}`;
     byId("target-table").tBodies[0].replaceChildren(...rows.map(([term, bias, n, ss, low, high, lms, icat, pull, reason]) =>
       make("tr", {},
         make("th", { scope: "row", textContent: term }),

@@ -50,7 +50,7 @@ class TranslatorCost:
     Attributes:
         usd_per_million_characters: 0 where nothing is paid, None where the price is not known.
         characters_per_second: About how fast it is; None where that is not known.
-        basis: What the price rests on, with its date.
+        basis: What the price rests on, with its date where there is a price.
     """
 
     usd_per_million_characters: float | None
@@ -72,18 +72,29 @@ def listed_cost(name: str) -> TranslatorCost:
     row = next(row for row in rows if row["translator"] == name)
     price = row["usd_per_million_characters"]
     # Prices change without notice, and nothing here can look them up.
-    advice = {"": "; give it with --price", "0": ""}.get(
-        price, "; check it with the provider, and give another with --price"
-    )
+    advice = f", {row['date']}; check it with the provider, and give another with --price"
     return TranslatorCost(
         float(price) if price else None,
         float(row["characters_per_second"]),
-        f"{row['source']}, {row['date']}{advice}",
+        row["source"] + (advice if price and float(price) else ""),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedText:
+    """What a translator gives for a text that it does not translate."""
+
+    reason: str
+    """As the end of a sentence: *because ...*."""
+
+
 class Translator(Protocol):
-    """Translates texts of one language pair."""
+    """Translates texts of one language pair.
+
+    Two things are for those that need them. ``batch_bound = True``: answers depend on the other texts of a batch, so
+    that a batch is kept as a whole. ``prepare()``: what is to be settled before texts are sent and answers looked up;
+    it may change the settings, and returns what users should know.
+    """
 
     settings: Mapping[str, str]
     """All that determines its answers, beside the text and the languages. Cached answers belong to them."""
@@ -94,8 +105,8 @@ class Translator(Protocol):
     concurrency: int
     """Batches that may be under way at a time."""
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """The translation of each text, in their order.
+    def translate(self, texts: Sequence[str]) -> Sequence[str | RefusedText]:
+        """The translation of each text, in their order, or why there is none.
 
         Raises:
             TranslationError: If it cannot; answers that it gave before are kept.
@@ -103,8 +114,37 @@ class Translator(Protocol):
         ...
 
 
+def is_batch_bound(translator: Translator) -> bool:
+    """Whether a translator's answers depend on the other texts of a batch."""
+    return bool(getattr(translator, "batch_bound", False))
+
+
+def prepare(translator: Translator) -> tuple[str, ...]:
+    """Let a translator settle what is to be settled before texts are sent; what users should know of it.
+
+    Raises:
+        TranslationError: If it cannot be asked.
+    """
+    settle = getattr(translator, "prepare", None)
+    return tuple(settle()) if settle else ()
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorOptions:
+    """How a translator is opened that has something to choose.
+
+    Attributes:
+        allow_pickle_weights: Whether a model may be read whose weights are pickled tensors, where it has no others.
+    """
+
+    allow_pickle_weights: bool = False
+
+
 class TranslatorKind(Protocol):
-    """A way to translate, such as a service or a program. Any object with these attributes will do."""
+    """A way to translate, such as a service or a program. Any object with these attributes will do.
+
+    One with a method ``open_with(argument, languages, options)`` gets the options of the user as well.
+    """
 
     name: str
     """What users call it, before the colon."""
@@ -138,19 +178,34 @@ TRANSLATORS: Registry[TranslatorKind] = Registry(
 )
 
 
-def open_translator(name: str, languages: LanguagePair) -> Translator:
+def open_translator(
+    name: str, languages: LanguagePair, options: TranslatorOptions | None = None
+) -> Translator:
     """The translator that a name on the command line means: ``apertium``, ``marian:MODEL``, ``file:CSV``.
+
+    Args:
+        name: What users call it, with an argument after a colon.
+        languages: From which language into which.
+        options: For translators that have something to choose; others refuse what is not the default.
 
     Raises:
         UnknownNameError: If there is no such translator.
-        TranslationError: If it cannot translate these languages.
+        TranslationError: If it cannot translate these languages, or has no such option.
     """
     kind, _, argument = name.partition(":")
     if languages.source == languages.target:
         raise TranslationError(
             f"The benchmark is in {languages.source!r} already. Choose another language with --to."
         )
-    return TRANSLATORS.get(kind).open(argument, languages)
+    opened = TRANSLATORS.get(kind)
+    chosen = options or TranslatorOptions()
+    open_with = getattr(opened, "open_with", None)
+    if open_with is not None:
+        translator: Translator = open_with(argument, languages, chosen)
+        return translator
+    if chosen.allow_pickle_weights:
+        raise TranslationError(f"--allow-pickle-weights is for models; {kind} has no weights. Leave it away.")
+    return opened.open(argument, languages)
 
 
 def need_argument(argument: str, *, form: str) -> str:

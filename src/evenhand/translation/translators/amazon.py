@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
@@ -11,7 +10,8 @@ from typing import Any
 
 from evenhand.core.errors import TranslationError, require_extra
 from evenhand.core.items import BLANK
-from evenhand.translation.translators import LanguagePair, listed_cost
+from evenhand.translation.translators import LanguagePair, RefusedText, listed_cost
+from evenhand.translation.translators.pieces import pieces
 
 MOST_BYTES = 10_000
 """Of a text, by the service's own limit; longer ones are translated in pieces."""
@@ -54,7 +54,7 @@ class AmazonTranslator:
         self, client: Any, languages: LanguagePair, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self.languages = languages
-        self.settings: Mapping[str, str] = {"service": "Amazon Translate", "terminology": BLANK}
+        self.settings: Mapping[str, str] = _settings(BLANK)
         self.cost = listed_cost("amazon")
         self._client = client
         self._sleep = sleep
@@ -63,40 +63,58 @@ class AmazonTranslator:
         # Jitter only spreads requests over time, so it need not be repeatable.
         self._jitter = random.Random()  # noqa: S311
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """The translation of each text."""
+    def prepare(self) -> tuple[str, ...]:
+        """Import the terminology, which is not paid for; a warning if the service refuses it."""
         with self._lock:
-            if self._terminology is None:
+            if self._terminology is not None:
+                return ()
+            try:
                 self._terminology = self._import_terminology()
+            except _TerminologyRefusedError as problem:
+                self._terminology = []
+                self.settings = _settings("none (refused)")
+                return (
+                    f"Amazon Translate refuses the terminology that protects {BLANK} ({problem}). Where the blank does "
+                    "not survive, contexts are sent with placeholders.",
+                )
+        return ()
+
+    def translate(self, texts: Sequence[str]) -> list[str | RefusedText]:
+        """The translation of each text."""
+        self.prepare()
         return [self._translate(text) for text in texts]
 
-    def _translate(self, text: str) -> str:
-        return " ".join(
-            str(
-                self._ask(
-                    self._client.translate_text,
-                    Text=piece,
-                    SourceLanguageCode=self.languages.source,
-                    TargetLanguageCode=self.languages.target,
-                    TerminologyNames=self._terminology,
-                )["TranslatedText"]
-            )
-            for piece in _pieces(text)
+    def _translate(self, text: str) -> str | RefusedText:
+        try:
+            return " ".join(self._translated_piece(piece) for piece in pieces(text, _fits))
+        except _TextRefusedError as problem:
+            return RefusedText(f"Amazon Translate refuses it ({problem})")
+
+    def _translated_piece(self, piece: str) -> str:
+        answer = self._ask(
+            self._client.translate_text,
+            Text=piece,
+            SourceLanguageCode=self.languages.source,
+            TargetLanguageCode=self.languages.target,
+            TerminologyNames=self._terminology,
         )
+        text = answer.get("TranslatedText")
+        if not isinstance(text, str):
+            raise TranslationError(
+                f"Amazon Translate gave an answer without a text for {piece[:80]!r}. {_KEPT}"
+            )
+        return text
 
     def _import_terminology(self) -> list[str]:
-        """Tell the service that BLANK is a term; none if it refuses, and the placeholder must do."""
+        """Tell the service that BLANK is a term; the names of the terminologies that texts are sent with."""
         name = f"evenhand-blank-{self.languages.source}-{self.languages.target}"
         content = f"{self.languages.source},{self.languages.target}\n{BLANK},{BLANK}\n"
-        try:
-            self._ask(
-                self._client.import_terminology,
-                Name=name,
-                MergeStrategy="OVERWRITE",
-                TerminologyData={"File": content.encode(), "Format": "CSV"},
-            )
-        except _TerminologyRefusedError:
-            return []
+        self._ask(
+            self._client.import_terminology,
+            Name=name,
+            MergeStrategy="OVERWRITE",
+            TerminologyData={"File": content.encode(), "Format": "CSV"},
+        )
         return [name]
 
     def _ask(self, operation: Callable[..., Any], **request: Any) -> Any:
@@ -147,23 +165,23 @@ class AmazonTranslator:
                 f"Amazon Translate does not translate {self.languages.source!r} into {self.languages.target!r} "
                 f"({reason}). Choose another translator."
             )
-        return TranslationError(f"Amazon Translate refuses a text ({reason}). {_KEPT}")
+        return _TextRefusedError(reason)
 
 
 class _TerminologyRefusedError(Exception):
     """The service takes no custom terms, as in regions and accounts without that feature."""
 
 
-def _pieces(text: str) -> list[str]:
-    """A text in pieces that the service takes, cut after sentences, or between words where one is too long."""
-    if len(text.encode()) <= MOST_BYTES:
-        return [text]
-    pieces = [""]
-    for part in re.findall(r".+?(?:[.!?…]\s+|\s+|$)", text, flags=re.DOTALL):
-        if len((pieces[-1] + part).encode()) > MOST_BYTES:
-            pieces.append("")
-        pieces[-1] += part
-    return [piece.strip() for piece in pieces if piece.strip()]
+class _TextRefusedError(Exception):
+    """The service does not translate a text, and may translate others."""
+
+
+def _settings(terminology: str) -> dict[str, str]:
+    return {"service": "Amazon Translate", "terminology": terminology}
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode()) <= MOST_BYTES
 
 
 class AmazonKind:

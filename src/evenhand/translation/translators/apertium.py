@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from evenhand.core.errors import TranslationError
+from evenhand.core.files import sha256_of
 from evenhand.translation.translators import THREE_LETTERS, LanguagePair, listed_cost
 
 _TIMEOUT = 600
@@ -21,11 +23,13 @@ class ApertiumTranslator:
 
     batch_size = 500
     concurrency = 1
+    batch_bound = True
+    """Its taggers learn from words that they do not know, and so treat later texts differently."""
 
-    def __init__(self, mode: str, version: str) -> None:
+    def __init__(self, mode: str, version: str, dictionaries: str) -> None:
         self.mode = mode
         self.cost = listed_cost("apertium")
-        self.settings: Mapping[str, str] = {"mode": mode, "version": version}
+        self.settings: Mapping[str, str] = {"mode": mode, "version": version, "dictionaries": dictionaries}
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """The translation of each text; words that the program does not know stay as they are."""
@@ -60,7 +64,19 @@ class ApertiumKind:
                 f"Apertium has no mode {mode} here; it has {', '.join(modes) or 'none'}. Install the language pair, on "
                 f"Debian apertium-{mode} or the pair the other way round."
             )
-        return ApertiumTranslator(mode, _run(["-V"], "").strip())
+        return ApertiumTranslator(mode, _run(["-V"], "").strip(), _digest_of_mode(mode))
+
+
+def _digest_of_mode(mode: str) -> str:
+    """A digest of the files that a mode works with: another version of a language pair gives other answers."""
+    program = Path(shutil.which("apertium") or "apertium").resolve()
+    path = program.parents[1] / "share" / "apertium" / "modes" / f"{mode}.mode"
+    if not path.is_file():
+        return "not known"
+    command = path.read_bytes()
+    named = re.findall(r"/[^\s'\"|]+", command.decode(errors="replace"))
+    files = sorted(file for name in dict.fromkeys(named) if (file := Path(name)).is_file())
+    return sha256_of(command + b"".join(file.read_bytes() for file in files))[:16]
 
 
 def _run(arguments: Sequence[str], text: str) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TranslationError, require_extra
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.translation.translators import (
     THREE_LETTERS,
     LanguagePair,
+    RefusedText,
+    TranslatorOptions,
     listed_cost,
     need_argument,
 )
+from evenhand.translation.translators.pieces import pieces
 
 if TYPE_CHECKING:
     import torch
@@ -42,22 +47,59 @@ class Seq2SeqTranslator:
         self.settings: Mapping[str, str] = {
             "weights": weights,
             "beams": str(model.generation_config.num_beams or 1),
+            "punctuation": _punctuation(tokenizer),
         }
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """The translation of each text, by the model's own way of decoding, without chance."""
-        encoded = [self._tokenizer(self._prefix + text)["input_ids"] for text in texts]
+    def convert(self, precision: torch.dtype) -> None:
+        """Change the number format of the weights; answers in another format are kept apart."""
+        self._model = self._model.to(precision)
+        self.settings = {**self.settings, "precision": str(precision).removeprefix("torch.")}
+
+    def prepare(self) -> tuple[str, ...]:
+        """Say if texts are not prepared as in the training of the model."""
+        if self.settings["punctuation"] != NOT_NORMALISED:
+            return ()
+        return (
+            "Punctuation is not normalised as in the training of Marian models: that needs sacremoses. Install it "
+            "with: pip install 'evenhand[translate]'.",
+        )
+
+    def translate(self, texts: Sequence[str]) -> list[str | RefusedText]:
+        """The translation of each text, by the model's own way of decoding, without chance.
+
+        A text that is too long for the model is cut after sentences, or between words.
+        """
+        parts = [self._pieces(text) for text in texts]
+        encoded = [self._encoded(piece) for own in parts for piece in own]
         longest = self._longest_input()
-        for text, tokens in zip(texts, encoded, strict=True):
-            if len(tokens) > longest:
-                raise TranslationError(
-                    f"A text has {len(tokens):,} tokens, and the model takes {longest:,}: {text[:80]!r}... Shorten it, "
-                    "or use another translator."
-                )
+        fitting = [place for place, tokens in enumerate(encoded) if len(tokens) <= longest]
         answers: dict[int, str] = {}
-        for batch in _batches([len(tokens) for tokens in encoded]):
-            answers |= zip(batch, self._generate([encoded[place] for place in batch]), strict=True)
-        return [answers[place] for place in range(len(texts))]
+        for batch in _batches([len(encoded[place]) for place in fitting]):
+            places = [fitting[place] for place in batch]
+            answers |= zip(places, self._generate([encoded[place] for place in places]), strict=True)
+        joined: list[str | RefusedText] = []
+        first = 0
+        for own in parts:
+            answered = [answers.get(place) for place in range(first, first + len(own))]
+            first += len(own)
+            whole = [answer for answer in answered if answer is not None]
+            joined.append(
+                " ".join(whole).strip()
+                if len(whole) == len(own)
+                else RefusedText(
+                    f"it has a word that is longer than the {longest:,} tokens that the model takes"
+                )
+            )
+        return joined
+
+    def _pieces(self, text: str) -> list[str]:
+        longest = self._longest_input()
+        return pieces(text, lambda piece: len(self._encoded(piece)) <= longest) or [text]
+
+    def _encoded(self, text: str) -> list[int]:
+        """The tokens of a text; longer ones than the model takes are no reason to warn here."""
+        normalised = self._tokenizer.normalize(text) if _has_normaliser(self._tokenizer) else text
+        return list(self._tokenizer(self._prefix + normalised, verbose=False)["input_ids"])
 
     def _generate(self, rows: list[list[int]]) -> list[str]:
         import torch
@@ -82,6 +124,21 @@ class Seq2SeqTranslator:
         config = self._model.config
         positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
         return min(int(positions or MOST_TOKENS), MOST_TOKENS)
+
+
+NORMALISED = "normalised by sacremoses"
+NOT_NORMALISED = "not normalised: sacremoses is not installed"
+
+
+def _has_normaliser(tokenizer: Any) -> bool:
+    """Whether a tokenizer is Marian's, which has a step that its own call leaves out."""
+    return hasattr(tokenizer, "punc_normalizer")
+
+
+def _punctuation(tokenizer: Any) -> str:
+    if not _has_normaliser(tokenizer):
+        return "as it is"
+    return NORMALISED if find_spec("sacremoses") else NOT_NORMALISED
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
@@ -123,13 +180,24 @@ def _code_of(codes: Sequence[str], language: str) -> str:
 
 
 class Seq2SeqKind:
-    """Loads models: safetensors only, no code of their own."""
+    """Loads models without code of their own: safetensors, or pickled tensors where the user allows them."""
 
     name = "marian"
     summary = "a sequence-to-sequence model from the hub or a folder: marian:MODEL"
 
     def open(self, argument: str, languages: LanguagePair) -> Seq2SeqTranslator:
-        """The model, on a GPU where there is one."""
+        """The model, on a GPU where there is one; safetensors only."""
+        return self.open_with(argument, languages, TranslatorOptions())
+
+    def open_with(
+        self, argument: str, languages: LanguagePair, options: TranslatorOptions
+    ) -> Seq2SeqTranslator:
+        """The model, on a GPU where there is one.
+
+        Raises:
+            ModelError: If it cannot be loaded, or has pickled weights alone and they are not allowed.
+            TranslationError: If it has no weights to translate with.
+        """
         require_extra("hf", purpose="The translator marian")
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -139,12 +207,17 @@ class Seq2SeqKind:
         from evenhand.models.references import ModelRef
 
         name, revision = ModelRef.parse(need_argument(argument, form="marian:MODEL, a hub id or a folder"))
-        ref = ModelRef(id=name, revision=revision)
+        ref = ModelRef(id=name, revision=revision, allow_pickle_weights=options.allow_pickle_weights)
         device = choose_device("auto")
-        with loading_explained(ref, WEIGHTS):
+        with loading_explained(ref, WEIGHTS), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
             tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
             model, report = AutoModelForSeq2SeqLM.from_pretrained(
-                name, revision=revision, use_safetensors=True, output_loading_info=True
+                name,
+                revision=revision,
+                use_safetensors=None if options.allow_pickle_weights else True,
+                weights_only=True,  # tensors alone: a pickle of anything else is refused
+                output_loading_info=True,
             )
         if report["missing_keys"]:
             raise TranslationError(

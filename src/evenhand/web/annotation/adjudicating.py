@@ -1,11 +1,15 @@
 """The pages of an adjudicator: texts on which votes differ, and a decision with its reason.
 
-The votes are shown once the adjudicator has chosen for themselves. They stay as they are; a decision stands beside.
+The votes are shown once the adjudicator has chosen for themselves. They stay as they are; a decision stands beside. Of
+several adjudicators each chooses blind: a text that one of them is at is not given to another, and where two were at it
+at the same time, the first who settles it decides and what the other chose is kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import ColumnElement, and_, case, func, select
@@ -28,6 +32,8 @@ from evenhand.web.tables import AdjudicationRow, AssignmentRow, ProjectRow, Text
 router = APIRouter()
 
 LONGEST_REASON = 2000
+STILL_DECIDING = timedelta(minutes=30)
+"""Somebody who chose longer ago than that and has not settled the text has left."""
 
 
 def disputed_texts(session: Session, project: ProjectRow) -> list[int]:
@@ -57,21 +63,17 @@ def show_disputed(request: Request, database: Data, person_id: Person) -> Respon
     with database.read() as session:
         person, project = person_and_project(session, person_id, ProjectRole.ADJUDICATOR)
         disputed = disputed_texts(session, project)
-        decisions = {
-            row.text_id: row
-            for row in session.scalars(
-                select(AdjudicationRow).join(
-                    TextRow, and_(TextRow.id == AdjudicationRow.text_id, TextRow.project_id == project.id)
-                )
-            )
-        }
-        waiting = [
-            text_id for text_id in disputed if text_id not in decisions or not decisions[text_id].confirmed
-        ]
-        if not waiting:
-            return page(request, "adjudicate_done", language=project.language, project=project)
-        text = session.get_one(TextRow, waiting[0])
-        decision = decisions.get(text.id)
+        rows = _adjudications(session, project)
+        settled = {row.text_id for row in rows if row.confirmed}
+        own = {row.text_id: row for row in rows if row.annotator_id == person.id}
+        others = {row.text_id for row in rows if row.annotator_id != person.id and _is_recent(row)}
+        waiting = [text_id for text_id in disputed if text_id not in settled]
+        free = [text_id for text_id in waiting if text_id in own or text_id not in others]
+        if not free:
+            reason = "adjudication_others_text" if waiting else "adjudication_done_text"
+            return page(request, "adjudicate_done", language=project.language, project=project, reason=reason)
+        text = session.get_one(TextRow, free[0])
+        decision = own.get(text.id)
         scheme = scheme_of(project)
         return page(
             request,
@@ -100,7 +102,11 @@ def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) 
             raise Refusal(404, "refused_text")
         label = chosen_label(field(form, "choice", limit=100), scheme_of(project))
         reason = field(form, "reason", limit=LONGEST_REASON)
-        decision = session.scalar(select(AdjudicationRow).where(AdjudicationRow.text_id == text.id))
+        # Two adjudicators who settle the same text at the same time must not both be confirmed.
+        session.execute(select(TextRow.id).where(TextRow.id == text.id).with_for_update())
+        rows = session.scalars(select(AdjudicationRow).where(AdjudicationRow.text_id == text.id)).all()
+        decision = next((row for row in rows if row.annotator_id == person.id), None)
+        is_settled = any(row.confirmed for row in rows)
         if decision is None:
             session.add(
                 AdjudicationRow(
@@ -114,9 +120,22 @@ def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) 
                 )
             )
         elif not decision.confirmed:
-            decision.annotator_id, decision.label, decision.reason = person.id, label, reason
-            decision.confirmed, decision.decided_at = True, utc_now()
+            decision.label, decision.reason = label, reason
+            decision.confirmed, decision.decided_at = not is_settled, utc_now()
     return redirect(f"/adjudicate/{person_id}")
+
+
+def _adjudications(session: Session, project: ProjectRow) -> Sequence[AdjudicationRow]:
+    return session.scalars(
+        select(AdjudicationRow).join(
+            TextRow, and_(TextRow.id == AdjudicationRow.text_id, TextRow.project_id == project.id)
+        )
+    ).all()
+
+
+def _is_recent(row: AdjudicationRow) -> bool:
+    """Whether an adjudicator who has chosen is likely still at the text."""
+    return utc_now() - row.decided_at < STILL_DECIDING
 
 
 def _ballots(

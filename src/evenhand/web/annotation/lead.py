@@ -28,6 +28,7 @@ from evenhand.web.annotation.projects import (
     Phase,
     ProjectError,
     ProjectRole,
+    RoleError,
     add_person,
     project_named,
     revoke,
@@ -49,11 +50,12 @@ from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, Pr
 router = APIRouter()
 
 DOWNLOADS = {
-    LONG: (".csv", "text/csv"),
-    LABEL_STUDIO: (".json", "application/json"),
-    DOCCANO: (".zip", "application/zip"),
+    LONG: ("annotations.csv", "text/csv"),
+    LABEL_STUDIO: ("tasks.json", "application/zip"),
+    DOCCANO: ("annotations", "application/zip"),
 }
-"""Layouts to take away, with the ending and the kind of the file. doccano has one file per annotator."""
+"""Layouts to take away: what is written, and the kind of the file that is sent. Label Studio has a labelling interface
+beside its tasks, doccano one file per annotator; both are sent as a ZIP."""
 MOST_FLAGGED = 50
 
 
@@ -99,8 +101,9 @@ def add(
         project = _project(session, name)
         try:
             link = add_person(session, project, field(form, "person", limit=100), role=role)
-        except ProjectError:
-            raise Refusal(422, "refused_name") from None
+        except ProjectError as problem:
+            is_other_role = isinstance(problem, RoleError)
+            raise Refusal(422, "refused_role" if is_other_role else "refused_name") from None
         session.flush()
         address = public_url(session) + link.path
         return _project_page(request, session, project, link=(link.name, address))
@@ -126,13 +129,14 @@ def download(database: Data, _administrator: Administrator, name: str, layout: s
     """All votes and decisions, as one file in a layout."""
     if layout not in DOWNLOADS:
         raise Refusal(404, "refused_page")
-    ending, kind = DOWNLOADS[layout]
+    written, kind = DOWNLOADS[layout]
+    ending = ".csv" if layout == LONG else ".zip"
     with database.read() as session:
         table = results.annotation_table(session, _project(session, name))
     with tempfile.TemporaryDirectory() as folder:
-        files = write_annotations(table, Path(folder) / f"annotations{ending}", layout=layout)
+        files = write_annotations(table, Path(folder) / written, layout=layout)
         content = _zipped(files) if ending == ".zip" else files[0].read_bytes()
-    return file_to_save(content, f"{name}{ending}", kind=kind)
+    return file_to_save(content, f"{name}-{layout}{ending}", kind=kind)
 
 
 @router.get("/projects/{name}/matches.csv")

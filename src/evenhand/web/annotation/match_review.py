@@ -126,7 +126,7 @@ def judged_texts(session: Session, project: ProjectRow) -> list[JudgedText]:
     """
     if not is_match_review(project):
         raise ProjectError(
-            f"The project {project.name} is no review of matches. Make one with: evenhand regard review."
+            f"The project {project.name} is not a review of matches. Make one with: evenhand regard review."
         )
     labels: defaultdict[str, list[str | None]] = defaultdict(list)
     settled: dict[str, str | None] = {}

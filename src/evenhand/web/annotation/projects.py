@@ -6,22 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
-from evenhand.core.files import decode_utf8, is_file_name, read_bounded
+from evenhand.core.counts import plural
+from evenhand.core.errors import EvenhandError, UnknownNameError, shortlist
+from evenhand.core.files import is_file_name
 from evenhand.core.items import Span
 from evenhand.core.labels import LabelScheme
-from evenhand.data.csv_files import CsvRow, read_table
+from evenhand.core.languages import refuse_unknown_language
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, ReviewerRow, TextRow, utc_now
 
-LONGEST_TEXT = 10_000
-"""Characters of a text; nobody can label more on one screen."""
 LONGEST_NAME = 60
 LONGEST_KEY = 200
 LONGEST_LANGUAGE = 8
@@ -30,6 +28,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 class ProjectError(EvenhandError):
     """A project that cannot be made, found or changed as asked."""
+
+
+class RoleError(ProjectError):
+    """Somebody who cannot be what they are asked to be, because they have another role."""
 
 
 class Phase(StrEnum):
@@ -100,63 +102,17 @@ class ProjectOptions:
 
 @dataclass(frozen=True, slots=True)
 class PersonalLink:
-    """A link that was just made; the token is not stored, so this is the only time that it is known."""
+    """A link that was just made; the token is not stored, so this is the only time that it is known.
+
+    Attributes:
+        name: Whom it is for.
+        path: Of the page that it opens.
+        number: Under which the lead sees it; None if they see it by name.
+    """
 
     name: str
     path: str
-
-
-def read_project_texts(path: Path, scheme: LabelScheme, *, phase: Phase = Phase.MAIN) -> list[ProjectText]:
-    """The texts of a file: CSV or TSV with a column ``text``, or a text file with one text per line.
-
-    The columns ``id``, ``source``, ``gold`` and ``explanation`` are read where they are there.
-
-    Raises:
-        DatasetError: If the file cannot be read, or a row is no text that can be labelled.
-    """
-    if path.suffix.lower() == ".txt":
-        content = decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError)
-        texts = [
-            ProjectText(str(number), line.strip(), phase=phase)
-            for number, line in enumerate(content.splitlines(), start=1)
-            if line.strip()
-        ]
-        for text in texts:
-            _refuse_length(text.text, f"{path}, line {text.key}")
-    else:
-        table = read_table(path, needed=("text",))
-        texts = [_project_text(row, number, scheme, phase) for number, row in enumerate(table.rows, start=1)]
-    if not texts:
-        raise DatasetError(f"{path} has no texts.")
-    if phase is Phase.TRAINING and any(text.gold is None for text in texts):
-        raise DatasetError(
-            f"{path}: every text of the training round needs its right label in the column gold."
-        )
-    return texts
-
-
-def _project_text(row: CsvRow, number: int, scheme: LabelScheme, phase: Phase) -> ProjectText:
-    text = row["text"].strip()
-    if not text:
-        raise DatasetError(f"{row.place}: the text is empty. Remove the row, or fill it.")
-    _refuse_length(text, row.place)
-    gold = row["gold"].strip()
-    return ProjectText(
-        key=row["id"].strip() or str(number),
-        text=text,
-        source=row["source"].strip(),
-        gold=scheme.read_code(gold, place=row.place) if gold else None,
-        explanation=row["explanation"].strip(),
-        phase=phase,
-    )
-
-
-def _refuse_length(text: str, place: str) -> None:
-    if len(text) > LONGEST_TEXT:
-        raise DatasetError(
-            f"{place}: the text has {len(text):,} characters, and at most {LONGEST_TEXT:,} fit on a screen. Shorten or "
-            "split it."
-        )
+    number: int | None = None
 
 
 def create_project(database: Database, options: ProjectOptions, texts: Iterable[ProjectText]) -> None:
@@ -165,50 +121,74 @@ def create_project(database: Database, options: ProjectOptions, texts: Iterable[
     Raises:
         ProjectError: If there is one of this name, or the texts or options do not fit together.
     """
+    with database.write() as session:
+        add_project(session, options, texts)
+
+
+def add_project(session: Session, options: ProjectOptions, texts: Iterable[ProjectText]) -> ProjectRow:
+    """Make a project within a session, with which it is kept or not.
+
+    Raises:
+        ProjectError: If there is one of this name, or the texts or options do not fit together.
+    """
     rows = list(texts)
     refuse_bad_name(options.name)
+    refuse_unknown_language(options.language)
     _refuse_repeated_keys(rows)
     _refuse_long_codes(rows, options)
+    for gold in {text.gold for text in rows if text.gold is not None}:
+        options.scheme.index(gold)
     if options.overlap < 1:
         raise ProjectError(f"The overlap is {options.overlap}; each text needs at least one annotator.")
     if not any(text.phase is Phase.MAIN for text in rows):
         raise ProjectError("There is no text to label beside those of the training round.")
-    with database.write() as session:
-        if session.scalar(select(ProjectRow.id).where(ProjectRow.name == options.name)) is not None:
-            raise ProjectError(f"There is a project {options.name} already. Choose another name.")
-        project = ProjectRow(
-            name=options.name,
-            title=options.title,
-            language=options.language,
-            scheme=options.scheme.model_dump(mode="json"),
-            guideline=options.guideline,
-            warning=options.warning,
-            overlap=options.overlap,
-            break_after=options.break_after,
-            seed=options.seed,
-            created_at=utc_now(),
-        )
-        session.add(project)
-        session.flush()
-        session.execute(
-            insert(TextRow),
-            [
-                {
-                    "project_id": project.id,
-                    "key": text.key,
-                    "position": position,
-                    "text": text.text,
-                    "source": text.source,
-                    "phase": text.phase.value,
-                    "gold": text.gold,
-                    "explanation": text.explanation,
-                    "places": 0,
-                    "topic": text.topic,
-                    "marks": [[mark.start, mark.end] for mark in text.marks],
-                }
-                for position, text in enumerate(rows)
-            ],
-        )
+    if session.scalar(select(ProjectRow.id).where(ProjectRow.name == options.name)) is not None:
+        raise ProjectError(f"There is a project {options.name} already. Choose another name.")
+    project = ProjectRow(
+        name=options.name,
+        title=options.title,
+        language=options.language,
+        scheme=options.scheme.model_dump(mode="json"),
+        guideline=options.guideline,
+        warning=options.warning,
+        overlap=options.overlap,
+        break_after=options.break_after,
+        seed=options.seed,
+        created_at=utc_now(),
+    )
+    session.add(project)
+    session.flush()
+    session.execute(
+        insert(TextRow),
+        [
+            {
+                "project_id": project.id,
+                "key": text.key,
+                "position": position,
+                "text": text.text,
+                "source": text.source,
+                "phase": text.phase.value,
+                "gold": text.gold,
+                "explanation": text.explanation,
+                "places": 0,
+                "topic": text.topic,
+                "marks": [[mark.start, mark.end] for mark in text.marks],
+            }
+            for position, text in enumerate(rows)
+        ],
+    )
+    return project
+
+
+def delete_project(session: Session, project: ProjectRow) -> int:
+    """Delete a project with its texts, people, votes and decisions, and return how many votes it had."""
+    votes = session.scalar(
+        select(func.count(AssignmentRow.voted_at))
+        .join(TextRow, TextRow.id == AssignmentRow.text_id)
+        .where(TextRow.project_id == project.id)
+    )
+    session.execute(delete(ProjectRow).where(ProjectRow.id == project.id))
+    return votes or 0
 
 
 def refuse_bad_name(name: str) -> None:
@@ -224,7 +204,8 @@ def _refuse_repeated_keys(texts: Sequence[ProjectText]) -> None:
     repeated = [text.key for text in texts if text.key in seen or seen.add(text.key)]  # type: ignore[func-returns-value]
     if repeated:
         raise ProjectError(
-            f"{len(repeated):,} ids occur more than once: {shortlist(repeated)}. Give each text an id of its own."
+            f"{plural(len(repeated), 'id occurs', 'ids occur')} more than once: {shortlist(repeated)}. Give each text "
+            "an id of its own."
         )
 
 
@@ -266,6 +247,7 @@ def add_person(
 
     Raises:
         ProjectError: If the name cannot be one.
+        RoleError: If somebody of this name has the other role: who labelled a text must not settle it.
     """
     name = person_name(name, error=ProjectError)
     person = session.scalar(
@@ -276,6 +258,8 @@ def add_person(
             project_id=project.id, name=name, role=role.value, remaining=0, created_at=utc_now()
         )
         session.add(person)
+    elif person.role != role.value:
+        raise RoleError(f"{name} is {person.role} in {project.name} already. Choose another name.")
     elif person.revoked_at is not None:
         _count_places(session, person, step=1)
     return give_link(person, folder="a")

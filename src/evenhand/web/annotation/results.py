@@ -16,7 +16,8 @@ from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.regard.agreement import AnnotatorAgreement, annotator_agreement
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.vote_aggregation import Votes
-from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
+from evenhand.web.annotation.projects import Phase, ProjectRole, project_named, scheme_of
+from evenhand.web.database import Database
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 
 _RESAMPLING = Resampling(resamples=1000)
@@ -65,6 +66,17 @@ class PersonFigures:
     seconds: float | None
     gold: Accuracy
     training: Accuracy
+
+
+def collect_annotations(database: Database, name: str) -> AnnotationTable:
+    """All votes and confirmed decisions of a project, in one consistent state, also while people annotate.
+
+    Args:
+        database: The server's.
+        name: Of the project.
+    """
+    with database.read() as session:
+        return annotation_table(session, project_named(session, name))
 
 
 def annotation_table(session: Session, project: ProjectRow) -> AnnotationTable:

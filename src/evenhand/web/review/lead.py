@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import tempfile
 from pathlib import Path
@@ -16,15 +14,16 @@ from sqlalchemy.orm import Session
 from evenhand.core.errors import TranslationError
 from evenhand.stats.agreement import AgreementBand
 from evenhand.translation.changes import write_changes
+from evenhand.translation.review_records import review_csv
 from evenhand.translation.reviews import ReviewRole
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
 from evenhand.web.review.queue import figures_of
 from evenhand.web.review.reviews import (
     add_reviewer,
+    recorded_verdicts,
     review_named,
     settled_changes,
-    verdicts_by_item,
 )
 from evenhand.web.routing import (
     Administrator,
@@ -104,29 +103,15 @@ def download_changes(database: Data, _administrator: Administrator, name: str) -
 def download_verdicts(database: Data, _administrator: Administrator, name: str) -> Response:
     """Every verdict with its comment, one row each."""
     with database.read() as session:
-        verdicts = verdicts_by_item(session, _review(session, name))
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("item", "person", "role", "outcome", "comment", "time"))
-    for own in verdicts.values():
-        for verdict in own:
-            writer.writerow(
-                (
-                    verdict.item,
-                    verdict.person,
-                    verdict.role.value,
-                    verdict.outcome.value,
-                    verdict.comment,
-                    verdict.time,
-                )
-            )
-    return file_to_save(buffer.getvalue().encode(), f"{name}.verdicts.csv")
+        rows = recorded_verdicts(session, _review(session, name))
+    return file_to_save(review_csv(rows).encode(), f"{name}.verdicts.csv")
 
 
 def _review_page(
     request: Request, session: Session, review: ReviewRow, *, link: tuple[str, str] | None = None
 ) -> HTMLResponse:
     figures = figures_of(session, review)
+    kappa = figures.agreement.kappa
     people = session.execute(
         select(ReviewerRow, func.count(ReviewVerdictRow.id))
         .outerjoin(ReviewVerdictRow, ReviewVerdictRow.reviewer_id == ReviewerRow.id)
@@ -139,7 +124,7 @@ def _review_page(
         "review_lead",
         review=review,
         figures=figures,
-        band=None if math.isnan(figures.kappa) else AgreementBand.of(figures.kappa),
+        band=None if math.isnan(kappa) else AgreementBand.of(kappa),
         people=people,
         link=link,
     )

@@ -8,12 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from evenhand.core.labels import NOT_ASKED
-from evenhand.stats.agreement import mean_kappa, pairwise_kappa
+from evenhand.translation.review_records import ReviewAgreement, agreement_of
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
@@ -109,7 +107,12 @@ def queue_of(session: Session, review: ReviewRow) -> ReviewQueue:
     rows = session.execute(
         select(*columns).where(ReviewItemRow.review_id == review.id).order_by(ReviewItemRow.position)
     )
-    items = [ItemFacts(row.id, row.position, row.bias_type, row.term, tuple(row.problems)) for row in rows]
+    items = [
+        ItemFacts(
+            row.id, row.position, row.bias_type, row.term, tuple(problem["name"] for problem in row.problems)
+        )
+        for row in rows
+    ]
     return ReviewQueue(items, verdicts_by_item(session, review))
 
 
@@ -131,18 +134,14 @@ class ReviewFigures:
         states: How many items are in each state.
         outcomes: How many items were settled with each outcome.
         terms: Progress by target term.
-        both: Items that two reviewers decided about.
-        same: Those of them on which they made the same of the item.
-        kappa: Agreement of their outcomes beyond chance, the mean over pairs of reviewers; NaN if it is undefined.
+        agreement: Of the reviewers.
     """
 
     items: int
     states: dict[ReviewState, int]
     outcomes: dict[ReviewOutcome, int]
     terms: tuple[TermProgress, ...]
-    both: int
-    same: int
-    kappa: float
+    agreement: ReviewAgreement
 
 
 def figures_of(session: Session, review: ReviewRow) -> ReviewFigures:
@@ -162,11 +161,6 @@ def figures_of(session: Session, review: ReviewRow) -> ReviewFigures:
         settled = settled_verdict(own)
         if settled is not None:
             outcomes[settled.outcome] += 1
-    pairs = [
-        reviewers
-        for own in verdicts.values()
-        if len(reviewers := [verdict for verdict in own if verdict.role is ReviewRole.REVIEWER]) > 1
-    ]
     return ReviewFigures(
         items=len(items),
         states=states,
@@ -174,21 +168,9 @@ def figures_of(session: Session, review: ReviewRow) -> ReviewFigures:
         terms=tuple(
             TermProgress(term, sum(done), len(done)) for term, done in sorted(terms.items(), key=_term_order)
         ),
-        both=len(pairs),
-        same=sum(all(map(own[0].agrees_with, own[1:])) for own in pairs),
-        kappa=_kappa(pairs),
+        agreement=agreement_of(verdicts.values()),
     )
 
 
 def _term_order(entry: tuple[str, list[bool]]) -> str:
     return entry[0].casefold()
-
-
-def _kappa(pairs: Sequence[Sequence[ReviewVerdict]]) -> float:
-    people = sorted({verdict.person for own in pairs for verdict in own})
-    codes = {outcome: code for code, outcome in enumerate(ReviewOutcome)}
-    votes = np.full((len(pairs), len(people)), NOT_ASKED, dtype=np.int64)
-    for row, own in enumerate(pairs):
-        for verdict in own:
-            votes[row, people.index(verdict.person)] = codes[verdict.outcome]
-    return mean_kappa(pairwise_kappa(votes)) if people else float("nan")

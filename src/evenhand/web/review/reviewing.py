@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.items import BLANK, Task
-from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.translation.documents import CONTEXT, SENTENCE, TARGET, WORD
 from evenhand.translation.reviews import (
     REVIEWERS_PER_ITEM,
@@ -25,8 +25,8 @@ from evenhand.translation.reviews import (
 )
 from evenhand.translation.table_documents import fault_of_row
 from evenhand.web.pages import page
+from evenhand.web.review.items import TABLE, texts_of
 from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_of
-from evenhand.web.review.reviews import TABLE, texts_of
 from evenhand.web.routing import (
     Data,
     Position,
@@ -316,6 +316,42 @@ def _candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[ShownCa
     return shown
 
 
+@dataclass(frozen=True, slots=True)
+class ShownProposal:
+    """What a reviewer wants to change: the texts under the names that the page has for them, and the sentences."""
+
+    texts: list[tuple[str, str]]
+    sentences: list[ShownCandidate]
+
+
+def _proposal(item: ReviewItemRow, texts: Mapping[str, str], proposed: Mapping[str, str]) -> ShownProposal:
+    edited = {name: text for name, text in proposed.items() if text != texts[name]}
+    candidates = _candidates(item, {**texts, **edited})
+    labels = {candidate.field: candidate.label for candidate in candidates}
+    has_sentences = item.task == Task.INTRASENTENCE.value and bool(edited)
+    return ShownProposal(
+        [(labels.get(name, name), text) for name, text in edited.items()],
+        candidates if has_sentences else [],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNotes:
+    """What is known of an item: problems of the translation, those that its source has too, and repairs by rules."""
+
+    own: list[Mapping[str, Any]]
+    shared: list[Mapping[str, Any]]
+    repairs: list[Mapping[str, str]]
+
+
+def _notes(item: ReviewItemRow) -> ShownNotes:
+    return ShownNotes(
+        own=[problem for problem in item.problems if not problem["in_source"]],
+        shared=[problem for problem in item.problems if problem["in_source"]],
+        repairs=item.source.get("repairs", []),
+    )
+
+
 def _item_page(
     request: Request,
     session: Session,
@@ -368,9 +404,8 @@ def _item_page(
         problem=problem,
         is_discarding=problem == UNSAVED,
         proposals=proposals,
-        proposed=[
-            {name: text for name, text in row.texts.items() if text != texts[name]} for row in proposals
-        ],
+        proposed=[_proposal(item, texts, row.texts) for row in proposals],
+        notes=_notes(item),
         done=done,
         total=done + waiting,
         term=queue.term_progress(item.term),

@@ -1,32 +1,28 @@
-"""Making reviews from translations, adding people, and taking what they settled back into the translation."""
+"""Finding reviews of translations, adding people, and taking what they settled back into the translation."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.items import Association, Benchmark, Task
-from evenhand.data.defects import fill_of
-from evenhand.data.inspection import CheckReport, check
-from evenhand.data.stereoset import read_stereoset
+from evenhand.core.items import Task
 from evenhand.translation import (
     Change,
     Changes,
     Document,
-    ItemTexts,
-    RowTexts,
     TableDocument,
     TranslationError,
     TranslationFolder,
 )
 from evenhand.translation.changes import DocumentKind
-from evenhand.translation.folder import TranslationRecord
+from evenhand.translation.folder import REVIEW, TranslationRecord, read_record
+from evenhand.translation.review_records import RecordedVerdict, digest_of_texts, keep_review, recorded
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
@@ -35,170 +31,40 @@ from evenhand.translation.reviews import (
     review_texts,
     settled_verdict,
 )
-from evenhand.translation.table_documents import table_problems
 from evenhand.translation.table_files import table_bytes
-from evenhand.web.annotation.projects import PersonalLink, give_link, person_name, refuse_bad_name
+from evenhand.web.annotation.projects import PersonalLink, give_link, person_name
 from evenhand.web.database import Database
+from evenhand.web.review.items import TABLE, texts_of
 from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow, ReviewVerdictRow, utc_now
 
-TABLE = "table"
-"""What stands for the task of an item that is a row of a table."""
 
-_TERM_COLUMNS = ("bias_type", "experiment", "kind", "group")
-"""Columns of a table that its rows are told apart by, the first that is there."""
-
-
-def name_of_review(record: TranslationRecord) -> str:
-    """The name of a translation's review, by which a server knows it again."""
-    return f"{record.language.lower()}-{record.untouched_sha256[:8]}"
-
-
-def open_review(database: Database, translation: TranslationFolder[Document], source: Benchmark) -> str:
-    """Make the review of a translation where there is none yet; its name.
-
-    Args:
-        database: The server's.
-        translation: What is reviewed, as it is now.
-        source: What it was translated from.
-
-    Raises:
-        TranslationError: If the translation was edited by hand, or has no item in common with the source.
-    """
-    translation.refuse_edits()
-    name = name_of_review(translation.record)
-    if not _is_there(database, name):
-        benchmark = read_stereoset(translation.current, language=translation.record.language)
-        problems = check(benchmark, source=source)
-        rows = _rows(translation.changes.document, benchmark, source, problems)
-        _make_review(database, translation, rows, title=source.name, source_language=source.language)
-    return name
-
-
-def open_table_review(database: Database, translation: TranslationFolder[TableDocument]) -> str:
-    """Make the review of a translated table where there is none yet; its name.
-
-    Raises:
-        TranslationError: If the table was edited by hand, or its source is not in the folder.
-    """
-    translation.refuse_edits()
-    name = name_of_review(translation.record)
-    if not _is_there(database, name):
-        known = translation.record.source
-        _make_review(
-            database,
-            translation,
-            _table_rows(translation.changes.document, translation.source()),
-            title=known.name if known else translation.path.name,
-            source_language=known.language if known else "",
-        )
-    return name
-
-
-def _is_there(database: Database, name: str) -> bool:
-    refuse_bad_name(name)
-    with database.read() as session:
-        return session.scalar(select(ReviewRow.id).where(ReviewRow.name == name)) is not None
-
-
-def _make_review(
-    database: Database,
-    translation: TranslationFolder[DocumentKind],
-    rows: list[dict[str, Any]],
-    *,
-    title: str,
-    source_language: str,
-) -> None:
-    language = translation.record.language
-    with database.write() as session:
-        review = ReviewRow(
-            name=name_of_review(translation.record),
-            title=f"{title}: {source_language} → {language}",
-            language=language,
-            source_language=source_language,
-            fingerprint=translation.record.untouched_sha256,
-            created_at=utc_now(),
-        )
-        session.add(review)
-        session.flush()
-        session.execute(insert(ReviewItemRow), [{**row, "review_id": review.id} for row in rows])
-
-
-def _table_rows(document: TableDocument, source: TableDocument) -> list[dict[str, Any]]:
-    """One row per row of the table that is not marked, those with problems first."""
-    problems = table_problems(document, source)
-    items = [row for row in document if not row.is_beyond_repair]
-    order = sorted(range(len(items)), key=lambda place: (-len(problems.get(items[place].id, ())), place))
-    rows = []
-    for position, place in enumerate(order):
-        item = items[place]
-        term = next((item.cells[column] for column in _TERM_COLUMNS if item.cells.get(column)), "")
-        texts = source.items[item.id].texts() if item.id in source.items else {}
-        rows.append(
-            {
-                "key": item.id,
-                "position": position,
-                "place": place,
-                "task": TABLE,
-                "bias_type": term,
-                "term": term,
-                "entry": item.cells,
-                "source": {"columns": list(item.columns), "texts": texts},
-                "problems": list(problems.get(item.id, ())),
-            }
-        )
-    return rows
-
-
-def _rows(
-    document: Document, benchmark: Benchmark, source: Benchmark, problems: CheckReport
-) -> list[dict[str, Any]]:
-    """One row per item that is not marked, those with problems first."""
-    sources = {item.id: item for item in source}
-    named, flagged = problems.defects_by_item(), problems.flagged_items()
-    # The source's term where there is one: a file may not say what its targets were before.
-    known = {item.id: sources.get(item.id, item) for item in benchmark}
-    items = [item for item in document if not item.is_beyond_repair]
-    order = sorted(
-        range(len(items)),
-        key=lambda place: (items[place].id not in flagged, -len(named.get(items[place].id, ())), place),
+def latest_review(session: Session, record: TranslationRecord) -> ReviewRow | None:
+    """The review of a translation that was begun last; None if there is none."""
+    return session.scalar(
+        select(ReviewRow)
+        .where(ReviewRow.fingerprint == record.untouched_sha256)
+        .order_by(ReviewRow.created_at.desc(), ReviewRow.id.desc())
     )
-    return [
-        {
-            "key": items[place].id,
-            "position": position,
-            "place": place,
-            "task": items[place].task.value,
-            "bias_type": known[items[place].id].bias_type,
-            "term": known[items[place].id].cluster,
-            "entry": items[place].row,
-            "source": _source(sources.get(items[place].id)),
-            "problems": list(named.get(items[place].id, ())),
-        }
-        for position, place in enumerate(order)
-    ]
 
 
-def _source(item: Association | None) -> dict[str, Any]:
-    """What a reviewer sees of the source; nothing for an item that is not in it."""
-    if item is None:
-        return {}
-    return {
-        "target": item.target,
-        "context": item.context,
-        "candidates": {
-            candidate.id: (candidate.word or fill_of(item, candidate) or candidate.text)
-            if item.task is Task.INTRASENTENCE
-            else candidate.text
-            for candidate in item.candidates
-        },
-    }
+def review_of(session: Session, folder: Path, *, database: str) -> ReviewRow:
+    """The review of a folder that was begun last.
+
+    Raises:
+        TranslationError: If the server has none.
+    """
+    review = latest_review(session, read_record(folder))
+    if review is None:
+        raise no_review(folder, database)
+    return review
 
 
-def texts_of(row: ReviewItemRow) -> ItemTexts | RowTexts:
-    """The texts of an item as they were when the review began."""
-    if row.task == TABLE:
-        return RowTexts(row.key, row.entry, tuple(row.source["columns"]))
-    return ItemTexts(Task(row.task), row.entry)
+def no_review(folder: Path, database: str) -> TranslationError:
+    """What to say where a database has no review of a folder."""
+    return TranslationError(
+        f"There is no review of {folder} in {database}. Begin one with: evenhand data review {folder} --reviewer NAME "
+        "--reviewer NAME."
+    )
 
 
 def review_named(session: Session, name: str) -> ReviewRow:
@@ -235,6 +101,20 @@ def add_reviewer(
     return give_link(person, folder="r")
 
 
+def count_reviewers(session: Session, review: ReviewRow) -> int:
+    """How many people review and have a link that is open."""
+    return (
+        session.scalar(
+            select(func.count(ReviewerRow.id)).where(
+                ReviewerRow.review_id == review.id,
+                ReviewerRow.role == ReviewRole.REVIEWER.value,
+                ReviewerRow.revoked_at.is_(None),
+            )
+        )
+        or 0
+    )
+
+
 def verdicts_by_item(session: Session, review: ReviewRow) -> dict[int, list[ReviewVerdict]]:
     """All verdicts by the id of the item's row, in the order in which they were given."""
     rows = session.execute(
@@ -259,24 +139,55 @@ def verdicts_by_item(session: Session, review: ReviewRow) -> dict[int, list[Revi
     return found
 
 
-def collect_review(database: Database, translation: TranslationFolder[DocumentKind]) -> int:
-    """Make changes of a translation of what its reviewers settled; how many rows that adds.
+@dataclass(frozen=True, slots=True)
+class CollectedReview:
+    """What was taken from a review into a translation.
+
+    Attributes:
+        changes: Rows that were added to the changes.
+        settled: Items that are settled.
+        items: All items under review.
+        outdated: Settled items whose texts have changed since, so that nobody has reviewed what is there now.
+    """
+
+    changes: int
+    settled: int
+    items: int
+    outdated: int
+
+
+def collect_review(database: Database, translation: TranslationFolder[DocumentKind]) -> CollectedReview:
+    """Make changes of a translation of what its reviewers settled, and keep all their verdicts beside it.
 
     Raises:
-        UnknownNameError: If the server has no review of it.
-        TranslationError: If a text is another one now than the reviewers saw.
+        TranslationError: If the server has no review of it, or a text is another one now than the reviewers saw.
     """
     translation.refuse_edits()
     with database.read() as session:
-        settled, shown = _settled(session, review_named(session, name_of_review(translation.record)))
+        review = review_of(session, translation.path, database=database.shown)
+        settled, shown = _settled(session, review)
+        verdicts = [verdict for own in verdicts_by_item(session, review).values() for verdict in own]
     added = apply_verdicts(translation.changes, settled, shown)
     translation.save()
-    return added
+    keep_review(translation.path / REVIEW, [recorded(verdict, shown[verdict.item]) for verdict in verdicts])
+    items = translation.changes.document.items
+    outdated = sum(
+        digest_of_texts(review_texts(items[verdict.item])) != recorded(verdict, shown[verdict.item]).result
+        for verdict in settled
+    )
+    return CollectedReview(added, len(settled), len(shown), outdated)
+
+
+def recorded_verdicts(session: Session, review: ReviewRow) -> list[RecordedVerdict]:
+    """All verdicts of a review, as they are kept beside a translation."""
+    shown = {row.key: review_texts(texts_of(row)) for row in items_of(session, review)}
+    verdicts = verdicts_by_item(session, review).values()
+    return [recorded(verdict, shown[verdict.item]) for own in verdicts for verdict in own]
 
 
 def settled_changes(session: Session, review: ReviewRow) -> list[Change]:
     """What was settled as changes to the items of the review."""
-    rows = _items(session, review)
+    rows = items_of(session, review)
     settled = _settled(session, review)
     if rows and rows[0].task == TABLE:
         table = Changes(_table_of(rows, review))
@@ -303,12 +214,12 @@ def _table_of(rows: Sequence[ReviewItemRow], review: ReviewRow) -> TableDocument
 
 def _settled(session: Session, review: ReviewRow) -> tuple[list[ReviewVerdict], dict[str, dict[str, str]]]:
     verdicts = verdicts_by_item(session, review)
-    rows = _items(session, review)
+    rows = items_of(session, review)
     settled = [found for row in rows if (found := settled_verdict(verdicts.get(row.id, ())))]
     return settled, {row.key: review_texts(texts_of(row)) for row in rows}
 
 
-def _items(session: Session, review: ReviewRow) -> Sequence[ReviewItemRow]:
+def items_of(session: Session, review: ReviewRow) -> Sequence[ReviewItemRow]:
     """The items of a review in the order of the file."""
     query = select(ReviewItemRow).where(ReviewItemRow.review_id == review.id).order_by(ReviewItemRow.place)
     return session.scalars(query).all()

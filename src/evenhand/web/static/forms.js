@@ -37,10 +37,16 @@ async function send(form, button) {
     const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data) });
     const next = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = next.querySelector("main");
-    if (answer.status >= 500 || !fresh) throw new Error(String(answer.status));
+    const isSameForm = fresh && fresh.querySelector("form[data-replace]") !== null;
+    if (!fresh || (!answer.ok && !isSameForm)) {
+      // What was written stays, and the reason stands below it. A form that comes back has what was written.
+      const reason = answer.status < 500 && next.querySelector("main .lede");
+      if (status) status.textContent = reason ? `${form.dataset.refused} ${reason.textContent}` : form.dataset.unsaved;
+      return;
+    }
     document.querySelector("main").replaceWith(document.importNode(fresh, true));
     document.title = next.title;
-    history.replaceState(null, "", answer.url);
+    if (answer.redirected) history.replaceState(null, "", answer.url);
     window.scrollTo(0, 0);
     startAgain();
   } catch {

@@ -13,8 +13,12 @@ FEWEST_WORDS_ALONE = 2
 """After a subject without a context, one word is no sentence."""
 FEWEST_PHONE_DIGITS = 7
 
-_E_MAIL = re.compile(r"[^\s@]+(?:@|\(at\)|\[at\])[^\s@]+\.[^\s@]{2,}", re.IGNORECASE)
-_PHONE = re.compile(r"\+?\d[\d\s()/.\-]{5,}\d")
+_E_MAIL = re.compile(r"[^\s@]+\s*(?:@|\(at\)|\[at\])\s*[^\s@]+\.[^\s@]{2,}", re.IGNORECASE)
+_PHONE = re.compile(r"\+?\d[\d\s()/.\-–]{5,}\d")
+_DAYS_AND_YEARS = re.compile(
+    r"\d{1,2}\.\s?\d{1,2}\.\s?(?:1[89]|20)\d\d|(?:1[89]|20)\d\d\s?[-–/]\s?(?:1[89]|20)?\d\d"
+)
+"""A date, and the years from one to another: *1990 - 2000*."""
 _LEAD_IN = " \t\n.…,;:-–—\"'„“»«"
 
 
@@ -22,6 +26,7 @@ class AnswerRemark(StrEnum):
     """Something about an answer that the participant is told and the export has."""
 
     COPIED_PROMPT = "copied-prompt"
+    REPEATED_SUBJECT = "repeated-subject"
     TOO_SHORT = "too-short"
     DUPLICATE = "duplicate"
     E_MAIL = "e-mail"
@@ -58,13 +63,16 @@ def check_answer(written: str, *, subject: str, context: str, earlier: Iterable[
             text = rest
             remarks.append(AnswerRemark.COPIED_PROMPT)
             break
+    if context and _without_beginning(text, subject) is not None:
+        remarks.append(AnswerRemark.REPEATED_SUBJECT)
     if _is_too_short(text, has_context=bool(context)):
         remarks.append(AnswerRemark.TOO_SHORT)
     if text and _folded(text) in {_folded(other) for other in earlier}:
         remarks.append(AnswerRemark.DUPLICATE)
     if _E_MAIL.search(text):
         remarks.append(AnswerRemark.E_MAIL)
-    if any(sum(map(str.isdigit, found)) >= FEWEST_PHONE_DIGITS for found in _PHONE.findall(text)):
+    numbers = _PHONE.findall(_DAYS_AND_YEARS.sub(" ", text))
+    if any(sum(map(str.isdigit, found)) >= FEWEST_PHONE_DIGITS for found in numbers):
         remarks.append(AnswerRemark.PHONE)
     return CheckedAnswer(text, tuple(remarks))
 

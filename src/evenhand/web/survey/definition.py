@@ -6,6 +6,7 @@ and the same in English.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any
 import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from evenhand.core.errors import DatasetError, UnknownNameError, fault
+from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, fault
 from evenhand.core.files import decode_utf8, read_bounded
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.languages import refuse_unknown_language
 
 _BUNDLED = resources.files("evenhand.web") / "resources" / "surveys"
 _ENDINGS = (".yaml", ".yml")
 _LARGEST = 2**20
+_PLACEHOLDER = re.compile(r"\[.*\]", re.DOTALL)
 _Name = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
 
 
@@ -105,6 +108,7 @@ class SurveyDefinition(_Written):
         subject: The person that all sentences are about, such as ``Die Person``.
         prompts: The beginnings of sentences.
         instruction: What all participants are asked to do.
+        picture_note: What is added beside a picture.
         debriefing: What the survey was about, shown at the end.
         contacts: Where to find help.
         statement: Sentences about the collection for the data statement.
@@ -120,22 +124,34 @@ class SurveyDefinition(_Written):
     subject: str = Field(min_length=1)
     prompts: tuple[SurveyPrompt, ...] = Field(min_length=1)
     instruction: str = Field(min_length=1)
+    picture_note: str = ""
     debriefing: str = Field(min_length=1)
     contacts: tuple[Contact, ...] = ()
     statement: str = ""
 
     @model_validator(mode="after")
-    def _ids_are_unique(self) -> SurveyDefinition:
+    def _parts_fit_together(self) -> SurveyDefinition:
         for part in ("screening", "demographics", "conditions", "prompts"):
             ids = [entry.id for entry in getattr(self, part)]
             twice = sorted({entry for entry in ids if ids.count(entry) > 1})
             if twice:
                 raise ValueError(f"{part}: the id {twice[0]} occurs more than once")
+        try:
+            refuse_unknown_language(self.language)
+        except EvenhandError as problem:
+            raise ValueError(str(problem)) from None
         for question in self.screening:
             unknown = set(question.passing) - {choice.value for choice in question.choices}
             if unknown:
                 raise ValueError(f"screening {question.id}: {sorted(unknown)[0]} is none of its choices")
         return self
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """What a copied file still has to be filled in with: contacts in square brackets."""
+        return tuple(
+            contact.detail for contact in self.contacts if _PLACEHOLDER.fullmatch(contact.detail.strip())
+        )
 
     def beginning(self, prompt_id: str) -> str:
         """The beginning of the sentence at a prompt."""
@@ -195,5 +211,5 @@ def read_survey(path: Path) -> SurveyDefinition:
         raise DatasetError(f"{path} is not valid YAML: {fault(problem)}.") from None
     except ValidationError as problem:
         raise DatasetError(
-            f"{path} is no survey: {fault(problem)}. evenhand survey show regard-de prints one to copy."
+            f"{path} is not a survey: {fault(problem)}. evenhand survey show regard-de prints one to copy."
         ) from None

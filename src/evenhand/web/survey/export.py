@@ -93,11 +93,20 @@ def write_survey(export: SurveyExport, folder: Path) -> tuple[Path, ...]:
     """Write the four files into a folder."""
     packed = io.BytesIO()
     export.answers.write_parquet(packed)
-    write_text(folder / ANSWERS_CSV, export.answers.write_csv())
+    write_text(folder / ANSWERS_CSV, _without_formulas(export.answers).write_csv())
     write_bytes(folder / ANSWERS_PARQUET, packed.getvalue())
     write_text(folder / CODEBOOK, export.codebook)
     write_text(folder / DATA_STATEMENT, export.statement)
     return tuple(folder / file for file in (ANSWERS_CSV, ANSWERS_PARQUET, CODEBOOK, DATA_STATEMENT))
+
+
+def _without_formulas(answers: pl.DataFrame) -> pl.DataFrame:
+    """The table with an apostrophe before cells that a spreadsheet would take for a formula."""
+    columns = pl.col(pl.String)
+    is_formula = columns.str.contains(r"^[=+\-@\t\r]")
+    return answers.with_columns(
+        pl.when(is_formula).then(pl.lit("'") + columns).otherwise(columns).name.keep()
+    )
 
 
 def _answers(
@@ -155,7 +164,14 @@ def _column(question: str) -> str:
 
 
 def _codebook(definition: SurveyDefinition) -> str:
-    lines = ["# Codebook", "", "One row per answer.", "", "| column | type | meaning |", "|---|---|---|"]
+    lines = [
+        "# Codebook",
+        "",
+        "One row per answer. " + _FORMULAS,
+        "",
+        "| column | type | meaning |",
+        "|---|---|---|",
+    ]
     lines += [f"| `{column}` | {kind.__name__} | {meaning} |" for column, (kind, meaning) in _COLUMNS.items()]
     for question in definition.demographics:
         values = ", ".join(f"`{choice.value}` {choice.title}" for choice in question.choices) or "free text"
@@ -174,8 +190,14 @@ def _codebook(definition: SurveyDefinition) -> str:
     return "\n".join(lines) + "\n"
 
 
+_FORMULAS = (
+    "In the CSV file an apostrophe stands before texts that begin with `=`, `+`, `-` or `@`, which spreadsheets would "
+    "take for formulas; the Parquet file has them as they were written."
+)
+
 _REMARKS = {
     AnswerRemark.COPIED_PROMPT: "the prompt was repeated; it is taken off in `text`",
+    AnswerRemark.REPEATED_SUBJECT: "the subject is named again behind a context; the sentence may not be one",
     AnswerRemark.TOO_SHORT: "fewer than three letters, or one word after a subject alone",
     AnswerRemark.DUPLICATE: "the participant wrote the same at another prompt",
     AnswerRemark.E_MAIL: "looks like an e-mail address; read it before you publish",
@@ -243,7 +265,7 @@ def _statement(
         "",
         "## Caution",
         "",
-        "One group was asked to write sentences that make a person look bad. They are no opinions of their writers.",
+        "One group was asked to write sentences that make a person look bad. They are not the writers' opinions.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -28,13 +28,16 @@ from evenhand.web.survey.participation import Stage
 from evenhand.web.survey.surveys import (
     LONGEST_NOTE,
     SurveyState,
+    UnfinishedSurveyError,
+    change_state,
+    close_invitation,
     definition_of,
     invite,
     latest_version,
     versions_of,
 )
 from evenhand.web.survey.taking import survey_in_address
-from evenhand.web.tables import AnswerRow, InvitationRow, ParticipantRow, SurveyRow, utc_now
+from evenhand.web.tables import AnswerRow, InvitationRow, ParticipantRow, SurveyRow
 
 router = APIRouter()
 
@@ -64,13 +67,16 @@ def show_survey(request: Request, database: Data, _administrator: Administrator,
 
 
 @router.post("/surveys/{name}/state")
-def change_state(database: Data, _administrator: Administrator, form: Submission, name: str) -> Response:
+def put_state(database: Data, _administrator: Administrator, form: Submission, name: str) -> Response:
     """Open or close a survey, or make it a pilot."""
     state = field(form, "state")
     if state not in set(SurveyState):
         raise Refusal(422, "refused_answer")
     with database.write() as session:
-        survey_in_address(session, name).state = state
+        try:
+            change_state(session, survey_in_address(session, name), SurveyState(state))
+        except UnfinishedSurveyError:
+            raise Refusal(422, "refused_unfinished") from None
     return redirect(f"/surveys/{name}")
 
 
@@ -88,7 +94,7 @@ def make_invitation(
 
 
 @router.post("/surveys/{name}/invitations/{invitation_id}/revoke")
-def close_invitation(
+def close_link(
     database: Data,
     _administrator: Administrator,
     form: Submission,  # noqa: ARG001  it carries the token
@@ -100,7 +106,7 @@ def close_invitation(
         invitation = session.get(InvitationRow, invitation_id)
         if invitation is None or invitation.survey_id != survey_in_address(session, name).id:
             raise Refusal(404, "refused_page")
-        invitation.revoked_at = invitation.revoked_at or utc_now()
+        close_invitation(invitation)
     return redirect(f"/surveys/{name}")
 
 

@@ -46,6 +46,7 @@ class Stage(StrEnum):
     QUESTIONS = "questions"
     WRITING = "writing"
     FINISHED = "finished"
+    STOPPED = "stopped"
     SCREENED_OUT = "screened-out"
 
 
@@ -215,16 +216,30 @@ def finish(session: Session, participant: ParticipantRow) -> None:
         participant.finished_at = participant.finished_at or utc_now()
 
 
-def withdraw(session: Session, code: str) -> bool:
-    """Delete a participant with all answers; False if no participant has this code."""
+def stop(session: Session, participant: ParticipantRow) -> None:
+    """A participant stops before the end. They count for no condition, and what they wrote is kept."""
+    finish(session, participant)
+    if participant.state == Stage.WRITING.value:
+        participant.state = Stage.STOPPED.value
+
+
+def resume(participant: ParticipantRow) -> None:
+    """A participant who stopped goes on."""
+    participant.state = Stage.WRITING.value
+    participant.active_at = utc_now()
+
+
+def withdraw(session: Session, code: str) -> SurveyDefinition | None:
+    """Delete a participant with all answers, and return what they took part in; None if nobody has this code."""
     plain = "".join(character for character in code.upper() if character.isalnum())
     groups = "-".join(plain[4 * group : 4 * group + 4] for group in range(_CODE_GROUPS))
     participant = session.scalar(
         select(ParticipantRow).where(ParticipantRow.withdrawal_digest == token_digest(groups))
     )
     if participant is None or len(plain) != 4 * _CODE_GROUPS:
-        return False
+        return None
+    definition = definition_for(session, participant)
     survey = session.get_one(SurveyRow, participant.survey_id)
     survey.withdrawn += 1
     session.execute(delete(ParticipantRow).where(ParticipantRow.id == participant.id))
-    return True
+    return definition

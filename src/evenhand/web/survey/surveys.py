@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
@@ -38,6 +37,10 @@ _SIGNATURES = {
 
 class SurveyError(EvenhandError):
     """A survey that cannot be made, found or changed as asked."""
+
+
+class UnfinishedSurveyError(SurveyError):
+    """A survey that cannot be opened yet, because something of a copied file still stands in it."""
 
 
 class SurveyState(StrEnum):
@@ -99,7 +102,7 @@ def read_pictures(folder: Path) -> list[Picture]:
         kind = next((kind for kind, starts in _SIGNATURES.items() if content.startswith(starts)), None)
         if kind is None:
             raise SurveyError(
-                f"{path} is no PNG, JPEG or WebP picture, whatever its name says. Remove or mend it."
+                f"{path} is not a PNG, JPEG or WebP picture, whatever its name says. Remove or mend it."
             )
         if len(content) > LARGEST_PICTURE:
             raise SurveyError(
@@ -120,6 +123,8 @@ def create_survey(database: Database, definition: SurveyDefinition, options: Sur
     refuse_bad_name(options.name)
     if options.keep_until <= utc_now().date():
         raise SurveyError(f"The retention date {options.keep_until} is over. Give a later day.")
+    if options.state is SurveyState.OPEN:
+        refuse_placeholders(definition)
     with database.write() as session:
         if session.scalar(select(SurveyRow.id).where(SurveyRow.name == options.name)) is not None:
             raise SurveyError(f"There is a survey {options.name} already. Choose another name, or revise it.")
@@ -163,9 +168,46 @@ def revise_survey(database: Database, name: str, definition: SurveyDefinition) -
                 )
         latest = latest_version(session, survey)
         if definition_of(latest) == definition:
-            raise SurveyError(f"Nothing differs from version {latest.number} of the survey.")
+            raise SurveyError(f"The survey is the same as version {latest.number}.")
+        if survey.state == SurveyState.OPEN.value:
+            refuse_placeholders(definition)
         _add_version(session, survey, definition, number=latest.number + 1)
         return latest.number + 1
+
+
+def refuse_placeholders(definition: SurveyDefinition) -> None:
+    """Refuse a survey whose contacts are still those of the file that was copied.
+
+    Raises:
+        UnfinishedSurveyError: With what has to be filled in.
+    """
+    if definition.placeholders:
+        raise UnfinishedSurveyError(
+            f"The contacts still say {definition.placeholders[0]!r}. People who take part must know whom to ask: put "
+            "your own contacts into the file, then open the survey. As a pilot it can be tried as it is."
+        )
+
+
+def change_state(session: Session, survey: SurveyRow, state: SurveyState) -> None:
+    """Open or close a survey, or make it a pilot.
+
+    Raises:
+        UnfinishedSurveyError: If it cannot be opened yet.
+    """
+    if state is SurveyState.OPEN:
+        refuse_placeholders(definition_of(latest_version(session, survey)))
+    survey.state = state.value
+
+
+def delete_survey(session: Session, survey: SurveyRow) -> int:
+    """Delete a survey with its versions, pictures, links, participants and answers; how many participants it had."""
+    people = session.scalar(
+        select(func.count()).select_from(ParticipantRow).where(ParticipantRow.survey_id == survey.id)
+    )
+    # Participants first: they refer to versions, which go with the survey.
+    session.execute(delete(ParticipantRow).where(ParticipantRow.survey_id == survey.id))
+    session.execute(delete(SurveyRow).where(SurveyRow.id == survey.id))
+    return people or 0
 
 
 def definition_of(version: SurveyVersionRow) -> SurveyDefinition:
@@ -222,17 +264,46 @@ def takes_answers(survey: SurveyRow) -> bool:
 
 
 def invite(session: Session, survey: SurveyRow, *, note: str = "") -> PersonalLink:
-    """A personal link for one participant."""
+    """A personal link for one participant. It is called by its note, or by the number under which it can be closed."""
     token = new_token()
-    session.add(
-        InvitationRow(
-            survey_id=survey.id,
-            note=note[:LONGEST_NOTE],
-            token_digest=token_digest(token),
-            created_at=utc_now(),
+    invitation = InvitationRow(
+        survey_id=survey.id,
+        note=note[:LONGEST_NOTE],
+        token_digest=token_digest(token),
+        created_at=utc_now(),
+    )
+    session.add(invitation)
+    session.flush()
+    return PersonalLink(note or f"#{invitation.id}", f"/i/{token}", number=invitation.id)
+
+
+def invitation_of(session: Session, survey: SurveyRow, link: str) -> InvitationRow:
+    """The invitation of a personal link, which is given as the link, as its token, or by its number.
+
+    Raises:
+        SurveyError: If the survey has no such link.
+    """
+    named = link.strip().rstrip("/").rpartition("/")[2]
+    number = named.removeprefix("#")
+    is_number = number.isdecimal() and len(number) < 10
+    mine = select(InvitationRow).where(InvitationRow.survey_id == survey.id)
+    found = session.scalar(
+        mine.where(
+            InvitationRow.id == int(number)
+            if is_number
+            else InvitationRow.token_digest == token_digest(named)
         )
     )
-    return PersonalLink(note or secrets.token_hex(2), f"/i/{token}")
+    if found is None:
+        raise SurveyError(
+            f"{survey.name} has no personal link {named!r}. Give the link itself, or the number behind it."
+        )
+    return found
+
+
+def close_invitation(invitation: InvitationRow) -> None:
+    """Close a personal link; what was written with it stays."""
+    invitation.revoked_at = invitation.revoked_at or utc_now()
 
 
 def purge_expired(database: Database, *, today: date | None = None) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -31,6 +32,7 @@ from evenhand.web.survey.surveys import (
     latest_version,
     survey_named,
     takes_answers,
+    versions_of,
 )
 from evenhand.web.tables import (
     AnswerRow,
@@ -57,21 +59,32 @@ def show_consent(request: Request, database: Data, name: str) -> Response:
             participant = session.get(ParticipantRow, known)
             if participant is not None and participant.survey_id == survey.id:
                 return redirect(f"/take/{participant.id}")
-        version = latest_version(session, survey)
-        definition = definition_of(version)
+        definition = definition_of(latest_version(session, survey))
         if not takes_answers(survey):
             return page(request, "survey_closed", language=definition.language, reason="closed_text")
         if definition.access is Access.INVITED and _invitation(request, session, survey) is None:
             return page(request, "survey_closed", language=definition.language, reason="invited_only")
-        return page(
-            request,
-            "survey_consent",
-            language=definition.language,
-            survey=survey,
-            definition=definition,
-            since=_in_use_since(session, survey, version),
-            is_pilot=survey.state == SurveyState.PILOT.value,
-        )
+        return _consent_page(request, session, survey)
+
+
+def _consent_page(
+    request: Request, session: Session, survey: SurveyRow, *, notice: str | None = None
+) -> HTMLResponse:
+    """The consent of the latest version, with what has to be said about it."""
+    version = latest_version(session, survey)
+    definition = definition_of(version)
+    return page(
+        request,
+        "survey_consent",
+        status=409 if notice else 200,
+        language=definition.language,
+        survey=survey,
+        version=version,
+        definition=definition,
+        since=_in_use_since(session, survey, version),
+        is_pilot=survey.state == SurveyState.PILOT.value,
+        notice=notice,
+    )
 
 
 @router.get("/i/{token}", dependencies=[Depends(limit_access)])
@@ -104,10 +117,18 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
         invited_only = definition_of(latest_version(session, survey)).access is Access.INVITED
         if not takes_answers(survey) or (invited_only and invitation is None):
             return redirect(f"/s/{name}")
+        if not _has_seen_consent(session, survey, field(form, "version", limit=20)):
+            return _consent_page(request, session, survey, notice="consent_changed")
         participant = participation.start(session, survey, invitation=invitation)
         _remember(request, participant.id)
         request.session.pop("invitation", None)
         return redirect(f"/take/{participant.id}")
+
+
+def _has_seen_consent(session: Session, survey: SurveyRow, number: str) -> bool:
+    """Whether the version that a form came from has the consent that is in use now."""
+    shown = [version for version in versions_of(session, survey) if str(version.number) == number]
+    return bool(shown) and shown[0].consent_version == latest_version(session, survey).consent_version
 
 
 async def participant_of(request: Request, participant_id: RowId) -> int:
@@ -222,6 +243,36 @@ def put_answer(database: Data, participant_id: Participant, position: RowId, for
         return redirect(home if last else f"{home}?at={position + 1}")
 
 
+@router.post("/take/{participant_id}/stop")
+def stop(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
+    """Somebody stops before the end, and comes to the debriefing; what they wrote is kept."""
+    with database.write() as session:
+        participation.stop(session, _participant(session, participant_id, stage=Stage.WRITING))
+    return redirect(f"/take/{participant_id}")
+
+
+@router.post("/take/{participant_id}/resume")
+def resume(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
+    """Somebody who stopped goes on after all."""
+    with database.write() as session:
+        participant = _participant(session, participant_id, stage=Stage.STOPPED)
+        if not takes_answers(session.get_one(SurveyRow, participant.survey_id)):
+            raise Refusal(409, "refused_closed")
+        participation.resume(participant)
+    return redirect(f"/take/{participant_id}")
+
+
+@router.get("/s/{name}/help")
+def show_help(request: Request, database: Data, name: str) -> HTMLResponse:
+    """Where to find help and ask questions, for everybody and at any time."""
+    with database.read() as session:
+        survey = survey_in_address(session, name)
+        definition = definition_of(latest_version(session, survey))
+        return page(
+            request, "survey_help", language=definition.language, survey=survey, definition=definition
+        )
+
+
 @router.post("/take/{participant_id}/check/{position}")
 def check(
     request: Request, database: Data, participant_id: Participant, position: RowId, form: Submission
@@ -270,10 +321,11 @@ def show_withdraw(request: Request) -> HTMLResponse:
 
 @router.post("/withdraw", dependencies=[Depends(limit_access)])
 def withdraw(request: Request, database: Data, form: Submission) -> Response:
-    """Delete all rows of the participant with the code."""
+    """Delete all rows of the participant with the code; what the survey was about is told all the same."""
     with database.write() as session:
-        if participation.withdraw(session, field(form, "code", limit=100)):
-            return page(request, "withdrawn")
+        definition = participation.withdraw(session, field(form, "code", limit=100))
+        if definition is not None:
+            return page(request, "withdrawn", language=definition.language, definition=definition)
     wrong_secret(request, Refusal(404, "withdraw_unknown"))
     return page(request, "withdraw", status=404, problem="withdraw_unknown")
 
@@ -315,7 +367,7 @@ def _remember(request: Request, participant_id: int) -> None:
     request.session["participants"] = [*known, participant_id][-MOST_SURVEYS:]
 
 
-def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow) -> str:
+def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow) -> date:
     first = session.scalars(
         select(SurveyVersionRow.created_at)
         .where(
@@ -324,4 +376,4 @@ def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow
         )
         .order_by(SurveyVersionRow.number)
     ).first()
-    return str((first or version.created_at).date())
+    return (first or version.created_at).date()

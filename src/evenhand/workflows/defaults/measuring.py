@@ -22,7 +22,7 @@ def default_instrument_options(
 ) -> InstrumentOptions:
     """Options of an instrument with the data that suit the model."""
     if isinstance(options, RegardOptions):
-        return _with_open_classifier(options)
+        return _with_open_classifier(suited_regard_options(ref, options))
     planted = planted_bias_of(ref.location)
     if planted is None or options.data is not None:
         return options
@@ -34,6 +34,19 @@ def default_instrument_options(
     if isinstance(options, KnowledgeOptions) and not options.corpus:
         return replace(options, data=lab_settled(language), language=language)
     return replace(options, language=language) if instrument.name == "direct-bias" else options
+
+
+def suited_regard_options(ref: ModelRef, options: RegardOptions) -> RegardOptions:
+    """Options of regard that suit the model: the lab plants gaps in what its models say as it is, in one language."""
+    planted = planted_bias_of(ref.location)
+    if planted is None or planted.regard_gap is None:
+        return options
+    return replace(
+        options,
+        language=options.language or planted.language,
+        temperature=1.0 if options.temperature is None else options.temperature,
+        top_p=1.0 if options.top_p is None else options.top_p,
+    )
 
 
 def _with_open_classifier(options: RegardOptions) -> RegardOptions:

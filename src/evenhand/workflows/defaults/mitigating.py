@@ -31,6 +31,7 @@ from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
+from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.lab.world import World
@@ -47,6 +48,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults.certified_regard import NO_CLASSIFIER, CertifiedRegard, regard_measurement
 from evenhand.workflows.defaults.measuring import default_instrument_options
 
 DEFAULT_LANGUAGE = "en"
@@ -147,6 +149,7 @@ class CertifyOptions:
         finetuning: How they are fine-tuned.
         language: Of the mitigation, or of a lab model, if None.
         probe_files: Structures, occupations and terms of one's own, asked in the place of the package's.
+        regard: The texts that both models write, and who labels them; none are written if None.
         resampling: Number of resamples, seed and confidence level.
     """
 
@@ -163,6 +166,7 @@ class CertifyOptions:
     finetuning: Finetuning = field(default_factory=Finetuning)
     language: str | None = None
     probe_files: ProbeFiles = BUNDLED_PROBES
+    regard: CertifiedRegard | None = None
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -180,8 +184,15 @@ def default_plan(
     mitigation = find_mitigation_record(after.location) if after else None
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
     lab_text = _lab_text(planted, language) if planted else None
+    measurements = [*_measurements(before, planted, language, options)]
+    if after and mitigation and mitigation.language == language:
+        _refuse_unmeasured(after, options.trained or mitigation.experiments, measurements)
+    if options.regard:
+        measurements.append(
+            regard_measurement(before, options.regard, language=language, mitigation=mitigation)
+        )
     return CertificatePlan(
-        measurements=tuple(_measurements(before, planted, language, options)),
+        measurements=tuple(measurements),
         held_out=_held_out(lab_text, options),
         passages=HeldOutText.sample_passages(sentences(options.held_out).by_document())
         if options.held_out
@@ -246,9 +257,29 @@ def _measurements(
         pairs = load_pairs(options.crows_pairs, language=options.language)
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
     for name, own in options.instruments.items():
+        if name == REGARD and own is None:
+            if options.regard is None:
+                raise EvenhandError(NO_CLASSIFIER)
+            continue  # it is measured as was chosen
         instrument = INSTRUMENTS.get(name)
         yield Measurement(
             name, default_instrument_options(instrument, before, own or instrument.options_type())
+        )
+
+
+def _refuse_unmeasured(after: ModelRef, trained: Sequence[str], measurements: Sequence[Measurement]) -> None:
+    """Refuse to judge a mitigation by nothing: what it was trained for has to be asked."""
+    asked = {
+        str(experiment)
+        for measurement in measurements
+        if isinstance(measurement.options, MalorOptions) and isinstance(measurement.options.data, ProbeSet)
+        for experiment in measurement.options.data.experiments
+    }
+    missing = [name for name in trained if name not in asked]
+    if missing:
+        raise EvenhandError(
+            f"{after.id} was trained for {' and '.join(missing)}, which the bundled sentences do not ask. Give the "
+            "files that it was trained with: --structures, --occupations and --terms, as far as there are any."
         )
 
 
@@ -280,7 +311,7 @@ def _probes(planted: PlantedBias | None, language: str, files: ProbeFiles) -> Pr
     if files.given:
         raise EvenhandError(
             f"A model of the lab knows the lab's words alone, so it takes no {' and no '.join(files.given)} of "
-            "another origin. Leave them away, or use another model."
+            "another origin. Leave them out, or use another model."
         )
     return lab_probes(language)
 

@@ -28,6 +28,7 @@ References:
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy import special
@@ -93,7 +94,7 @@ def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interva
     if math.isnan(upper.low):
         return upper
     value = MACRO_ICAT_CORRECTED.value(totals)
-    replicates = corrected_macro_icat(totals, resampling.bootstrap_weights(terms)[:_REPLICATES])
+    replicates = resampling.bootstrap(partial(corrected_macro_icat, totals), terms, most=_REPLICATES)
     sampled = float(special.stdtrit(terms - 1, (1 + resampling.confidence) / 2)) * float(
         replicates.std(ddof=1)
     )

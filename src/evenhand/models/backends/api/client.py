@@ -144,8 +144,8 @@ class ApiClient:
             limit = self.options.max_requests
             if limit is not None and self.requests >= limit:
                 raise RequestLimitError(
-                    f"The limit of {limit:,} requests to {self.options.host} is reached. Raise max_requests and run it "
-                    "again; stored answers are not asked for again."
+                    f"The limit of {limit:,} requests to {self.options.host} is reached. Raise "
+                    "EVENHAND_API_MAX_REQUESTS and run it again; stored answers are not asked for again."
                 )
             self.requests += 1
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from threading import Event
 from typing import Any, TypeVar
 
+from evenhand.models.backends.api.chat import CONTINUE, continuation_messages, continuation_of, is_refusal
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
 from evenhand.models.backends.api.options import (
@@ -74,6 +75,9 @@ class ApiModel:
             precision=UNKNOWN,
             device="server",
             prefix=self.ref.prefix,
+            caveats=(f"A chat model, asked to go on from texts with the instruction: {CONTINUE}",)
+            if self.options.endpoint is Endpoint.CHAT
+            else (),
         )
 
     @property
@@ -243,9 +247,13 @@ class ApiModel:
 
     def _generated(self, row: Row, options: GenerationOptions) -> GeneratedText:
         seed = int(options.random_numbers(row.number, row.prompt, sample=row.sample)[0] * 2**31)
-        answer = self._post(self._generation_request(options.prefix + row.prompt, options, seed=seed))
+        prompt = options.prefix + row.prompt
+        answer = self._post(self._generation_request(prompt, options, seed=seed))
         choice = answer["choices"][0]
-        text, has_stop = options.cut(_text_of(choice) or "")
+        reply = _text_of(choice) or ""
+        if self.options.endpoint is Endpoint.CHAT:
+            reply = continuation_of(reply, prompt)
+        text, has_stop = options.cut(reply)
         usage = answer.get("usage")
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
         stopped = has_stop or choice.get("stop_reason") in options.stop
@@ -254,13 +262,13 @@ class ApiModel:
             sample=row.sample,
             text=text,
             tokens=tokens if type(tokens) is int else None,
-            finish=Finish.STOP if stopped else _FINISHES.get(choice.get("finish_reason"), Finish.END),
+            finish=_finish(choice, stopped=stopped),
         )
 
     def _generation_request(self, text: str, options: GenerationOptions, *, seed: int) -> dict[str, Any]:
         prompt: dict[str, Any] = {"prompt": text}
         if self.options.endpoint is Endpoint.CHAT:
-            prompt = {"messages": [{"role": "user", "content": text}]}
+            prompt = {"messages": continuation_messages(text)}
         return {
             **prompt,
             "max_tokens": options.max_new_tokens,
@@ -292,6 +300,12 @@ class ApiModel:
     def _post(self, request: dict[str, Any]) -> Any:
         path = _PATHS[self.options.endpoint]
         return self._client.post(path, {"model": self.name, **request}, check=_lack_of)
+
+
+def _finish(choice: dict[str, Any], *, stopped: bool) -> Finish:
+    if is_refusal(choice):
+        return Finish.FILTERED
+    return Finish.STOP if stopped else _FINISHES.get(str(choice.get("finish_reason")), Finish.END)
 
 
 def _score_key(text: str) -> str:

@@ -158,7 +158,9 @@ class CostEstimate:
             f"{self.completion_tokens:,} generated ones"
         )
         if self.price is None:
-            return f"{tokens}. Set input_price and output_price to see what they cost."
+            return (
+                f"{tokens}. Set EVENHAND_API_INPUT_PRICE and EVENHAND_API_OUTPUT_PRICE to see what they cost."
+            )
         return f"{tokens}: about {self.price:,.2f} at the given prices."
 
     def refuse_over(self, max_requests: int | None) -> None:
@@ -169,8 +171,8 @@ class CostEstimate:
         """
         if max_requests is not None and self.requests > max_requests:
             raise ApiError(
-                f"The job needs {self.requests:,} requests, and {max_requests:,} are allowed. Raise max_requests, or "
-                "use fewer prompts or samples."
+                f"The job needs {self.requests:,} requests, and {max_requests:,} are allowed. Raise "
+                "EVENHAND_API_MAX_REQUESTS, or ask for fewer texts."
             )
 
 

@@ -148,10 +148,15 @@ def relative_swaps(sentence: GermanSentence) -> Iterator[Swap]:
             _reject_hidden(sentence, clause)
 
 
+def antecedent_of(sentence: GermanSentence, relative_at: int) -> NounPhrase | None:
+    """The noun phrase before the comma of a relative pronoun, which a preposition may part from it."""
+    comma = relative_at - 1 if sentence.lower(relative_at - 1) == "," else relative_at - 2
+    return sentence.phrases.get(comma - 1)
+
+
 def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     at = clause.relative_at
-    comma = at - 1 if sentence.lower(at - 1) == "," else at - 2
-    antecedent = sentence.phrases.get(comma - 1)
+    antecedent = antecedent_of(sentence, at)
     if antecedent is None or not antecedent.readings:
         _reject_other_antecedents(sentence, at, antecedent)
         return

@@ -29,6 +29,8 @@ _AFTER_FIRST_VERBS = frozenset(
     ["du", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "wir", "ich"]
 )
 """Pronouns that follow a verb at the start of a sentence, and no noun: *Frag ihn*, *Gehst du*."""
+_UNDECLINED = frozenset(["undercover"])
+"""Words that end like adjectives and have no endings."""
 _NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
 _OF_NOBLES = frozenset({"von", "van", "de"})
 _ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
@@ -257,6 +259,8 @@ def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:
 def _is_adjective(word: GermanWord) -> bool:
     lower = word.lower
     if not word.is_word or (word.capital and not word.starts) or is_function_word(lower):
+        return False
+    if lower in _UNDECLINED:
         return False
     return len(lower) >= 4 and adjective_stem(lower) is not None
 

@@ -193,7 +193,8 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
     phrase = phrase_of_determiner(sentence, at)
     before, following = sentence.lower(at - 1), sentence.lower(at + 1)
     classes = word_classes()
-    is_dative = before in classes["dative prepositions"] or (
+    is_conjunction = before == "seit" and phrase is not None  # *seit ihr Vater starb*
+    is_dative = (before in classes["dative prepositions"] and not is_conjunction) or (
         before in classes["two-way prepositions"] and phrase is None
     )
     if is_dative:

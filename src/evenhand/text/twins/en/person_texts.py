@@ -1,12 +1,12 @@
 """English texts about *the person*, told of a woman and of a man.
 
-*They* of the person becomes *she*, with the verb that agrees with it, and the twin of that is about a man. Where *they*
-may be several, the text is rejected.
+*They* of the person becomes *she*, with the verb that agrees with it. Where the twin of that swaps words about the
+person, the text is told of a man; all others stay as they are. Where *they* may be several, the text is rejected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from evenhand.core.items import Span
@@ -16,42 +16,44 @@ from evenhand.text.person_texts import (
     SEVERAL_PERSONS,
     Gender,
     GenderedWords,
-    NounUse,
     PersonVersions,
+    moved,
     versions_of_told_text,
 )
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
-from evenhand.text.twins.en.pronouns import PRONOUNS
+from evenhand.text.twins.en.noun_uses import COPULAS, EnglishNounUses
 from evenhand.text.twins.en.swapper import EnglishSwapper
 from evenhand.text.twins.en.tokens import Tokens, in_case_of
 from evenhand.text.twins.en.word_classes import WordClass, classes_of, may_describe
-from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Swap, Twin
+from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _ONE_PERSON = word_set("the a this that")
-_THEY = MappingProxyType(
+_THEY: Mapping[str, tuple[str, str, Role]] = MappingProxyType(
     {
-        "they": "she",
-        "them": "her",
-        "their": "her",
-        "theirs": "hers",
-        "themselves": "herself",
-        "themself": "herself",
+        "they": ("she", "he", Role.SUBJECT),
+        "them": ("her", "him", Role.OBJECT),
+        "their": ("her", "his", Role.POSSESSIVE),
+        "theirs": ("hers", "his", Role.STANDALONE_POSSESSIVE),
+        "themselves": ("herself", "himself", Role.REFLEXIVE),
+        "themself": ("herself", "himself", Role.REFLEXIVE),
     }
 )
+"""What stands for *they* of a woman and of a man, and its role."""
 _THIRD_PERSON = MappingProxyType(
     {"were": "was", "are": "is", "have": "has", "do": "does", "'re": "'s", "'ve": "'s", "go": "goes"}
     | {"weren't": "wasn't", "aren't": "isn't", "haven't": "hasn't", "don't": "doesn't"}
 )
 _MODALS = word_set("will would can could shall should may might must ought cannot 'll 'd had did was")
 _NEGATED = word_set("won't wouldn't can't couldn't shouldn't mustn't hadn't didn't")
+_BEFORE_VERBS = word_set("still always never often only just even once sometimes usually")
 _COLLECTIVES = word_set(
     "team family company group couple crowd government police audience class band staff people others both everyone "
     "everybody someone somebody anyone anybody each neighbours neighbors"
 )
 _TOGETHER = word_set("each all both together themselves")
-_REGARDED = word_set("known regarded seen described viewed remembered thought considered")
-_COPULAS = word_set("is was be been being became become becomes remained remains 's wasn't isn't")
+
+_VERBS = WordClass.VERB | WordClass.PAST | WordClass.THIRD_PERSON
 
 SEVERAL_OR_ONE = Rejected("they may be several")
 UNCLEAR_VERB = Rejected("a verb after they whose form is not certain")
@@ -77,31 +79,70 @@ class EnglishPersonTexts:
         replaced = _she_for_they(tokens, persons[0])
         if isinstance(replaced, Rejected):
             return replaced
-        if replaced and not PRONOUNS.isdisjoint(tokens.lower()):
-            return BOTH_GENDERS
         person = tokens[persons[0]]
-        about_woman = _with(text, {**replaced, person.span: in_case_of(person.text, "woman")})
-        twin = self._swapper.twin(about_woman)
-        if isinstance(twin, Rejected):
-            return twin
-        subject = next((swap for swap in twin.swaps if swap.old.lower() == "woman"), None)
-        if subject is None:
-            return Rejected("a person who may be somebody else")
-        words = GenderedWords.of(
-            twin.swaps, subject_at=subject.span.start, use_of=lambda swap: _use_of(Tokens(about_woman), swap)
-        )
+        replaced |= {person.span: in_case_of(person.text, "woman")}
+        about_woman = _with(text, replaced)
+        known = {
+            place: Swap(Span(place, place + len(new)), new, in_case_of(new, male), role, male=False)
+            for span, new in replaced.items()
+            if (pronoun := _THEY.get(span.of(text).lower())) is not None
+            for place, (_, male, role) in [(_moved(span.start, replaced), pronoun)]
+        }
+        return self._of_either(about_woman, person.start, known)
+
+    def _of_either(
+        self, about_woman: str, subject_at: int, known: Mapping[int, Swap]
+    ) -> PersonVersions | Rejected:
+        """Both versions, from the one about a woman.
+
+        Args:
+            about_woman: The text with *woman* for *person*, and with *she* for *they*.
+            subject_at: Where *woman* begins.
+            known: Swaps of what stands for *they*, by where it begins.
+        """
+        words = self._words(about_woman, subject_at, known)
         if isinstance(words, Rejected):
             return words
-        tells_female = Gender.FEMALE in words.said or (not replaced and words.tell(Gender.FEMALE))
-        if words.tell(Gender.MALE):
-            if tells_female or len(words.pronouns) > 1:
-                return BOTH_GENDERS
-            about_man = Twin.of(about_woman, [subject]).text
-            whole = self._swapper.twin(about_man)
-            return (
-                whole if isinstance(whole, Rejected) else PersonVersions(whole.text, about_man, Gender.MALE)
-            )
-        return PersonVersions(about_woman, twin.text, Gender.FEMALE if tells_female else None)
+        own = words.own_pronouns(known=frozenset(known))
+        told = words.said | own
+        if len(told) > 1 or (known and own):
+            return BOTH_GENDERS
+        # Who writes *they* of the person does not write *she* or *he* of them as well; nor who writes one the other.
+        unclear = told or (frozenset() if known else frozenset(Gender))
+        of_person = words.of_person(unclear=unclear, known=frozenset(known))
+        if isinstance(of_person, Rejected):
+            return of_person
+        if told != {Gender.MALE}:
+            about_man = Twin.of(about_woman, of_person).text
+            return PersonVersions(about_woman, about_man, Gender.FEMALE if told else None)
+        return self._of_man(about_woman, words, [swap for swap in of_person if not swap.male])
+
+    def _of_man(
+        self, about_woman: str, words: GenderedWords, feminine: Sequence[Swap]
+    ) -> PersonVersions | Rejected:
+        """The versions of a text that tells a man, which only *woman* and *she* for *they* tell otherwise."""
+        about_man = Twin.of(about_woman, feminine).text
+        known = {
+            place: Swap(Span(place, place + len(swap.new)), swap.new, swap.old, swap.role, male=True)
+            for swap in feminine
+            if swap.span.start != words.subject_at
+            for place in [moved(swap.span.start, feminine)]
+        }
+        words_of_man = self._words(about_man, words.subject_at, known)
+        if isinstance(words_of_man, Rejected):
+            return words_of_man
+        own = words_of_man.of_person(unclear=frozenset({Gender.MALE}), known=frozenset(known))
+        if isinstance(own, Rejected):
+            return own
+        return PersonVersions(Twin.of(about_man, own).text, about_man, Gender.MALE)
+
+    def _words(self, text: str, subject_at: int, known: Mapping[int, Swap]) -> GenderedWords | Rejected:
+        twin = self._swapper.twin_given(text, known)
+        if isinstance(twin, Rejected):
+            return twin
+        if all(swap.span.start != subject_at for swap in twin.swaps):
+            return Rejected("a person who may be somebody else")
+        return EnglishNounUses(text, subject_at=subject_at).sort(twin.swaps)
 
 
 def _with(text: str, replacements: Mapping[Span, str]) -> str:
@@ -110,32 +151,62 @@ def _with(text: str, replacements: Mapping[Span, str]) -> str:
     return text
 
 
+def _moved(at: int, replacements: Mapping[Span, str]) -> int:
+    """Where a place is after replacements before it."""
+    return at + sum(
+        len(new) - (span.end - span.start) for span, new in replacements.items() if span.start < at
+    )
+
+
 def _is_one(tokens: Tokens, at: int) -> bool:
     """Whether *person* is one who is named: *the person*, *an old person*, but not *another person* or *in person*."""
-    if tokens[at].lower != "person" or tokens[at + 1].lower in ("and", "or"):
+    if tokens[at].lower != "person" or (
+        tokens[at + 1].lower in ("and", "or") and not _is_with_kin(tokens, at)
+    ):
         return False
     before = at - 1
     while may_describe(tokens[before]):
         before -= 1
-    is_said = tokens[before].lower == "a" and tokens[before - 1].lower in _COPULAS | {"as"}
+    is_said = tokens[before].lower == "a" and tokens[before - 1].lower in COPULAS | {"as"}
     return tokens[before].lower in _ONE_PERSON | {"an"} and not is_said
+
+
+def _is_with_kin(tokens: Tokens, at: int) -> bool:
+    """Whether *and their sister* follows, and no other word that may be of both of them."""
+    words = tokens.lower()
+    return words[at + 1 : at + 3] == ["and", "their"] and sum(word in _THEY for word in words) == 1
 
 
 def _she_for_they(tokens: Tokens, person: int) -> dict[Span, str] | Rejected:
     """What stands for *they* of one person, and for the verbs that agree with it."""
     replaced: dict[Span, str] = {}
-    for at, word in enumerate(tokens.lower()):
-        if word not in _THEY:
+    theirs = [at for at, word in enumerate(tokens.lower()) if word in _THEY]
+    others = {at for at in theirs if _is_object_of_person(tokens, at, person=person)}
+    if others and len(theirs) > len(others):
+        return SEVERAL_OR_ONE
+    for at in theirs:
+        word = tokens[at].lower
+        if at in others:
             continue
         if at < person or _may_be_several(tokens, person=person, pronoun=at):
             return SEVERAL_OR_ONE
-        replaced[tokens[at].span] = in_case_of(tokens[at].text, _THEY[word])
+        replaced[tokens[at].span] = in_case_of(tokens[at].text, _THEY[word][0])
         if word == "they":
             verb = _verb_after(tokens, at)
             if isinstance(verb, Rejected):
                 return verb
             replaced |= verb
     return replaced
+
+
+def _is_object_of_person(tokens: Tokens, at: int, *, person: int) -> bool:
+    """Whether the person does something to *them*, who are others then: *gave them a book*."""
+    if tokens[at].lower != "them" or person > 2:
+        return False
+    between = [tokens[place] for place in range(person + 1, at)]
+    verbs = [token for token in between if token.lower not in grammar.ADVERBS]
+    is_auxiliary = [token.lower in grammar.AUXILIARIES for token in verbs[:-1]]
+    return bool(verbs) and all(is_auxiliary) and bool(classes_of(verbs[-1].lower) & _VERBS)
 
 
 def _may_be_several(tokens: Tokens, *, person: int, pronoun: int) -> bool:
@@ -159,7 +230,8 @@ def _may_be_several(tokens: Tokens, *, person: int, pronoun: int) -> bool:
 def _may_be_predicate(tokens: Tokens, at: int, person: int) -> bool:
     """Whether a word such as *smiles* directly follows its subject, perhaps behind an adverb."""
     before = at - 1
-    while classes_of(tokens[before].lower) == WordClass.ADVERB or tokens[before].lower in grammar.ADVERBS:
+    adverbs = grammar.ADVERBS | _BEFORE_VERBS
+    while classes_of(tokens[before].lower) == WordClass.ADVERB or tokens[before].lower in adverbs:
         before -= 1
     return before == person or tokens[before].lower in ("who", "she", "he", "it", "and")
 
@@ -201,24 +273,3 @@ def _third_person(verb: str) -> str:
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"
     return verb + "s"
-
-
-def _use_of(tokens: Tokens, swap: Swap) -> NounUse:
-    """Whom a noun is about: it is said of the person behind *as a* and *was a*."""
-    at = next(place for place in range(len(tokens)) if tokens[place].start == swap.span.start)
-    before = at - 1
-    while tokens[before].is_hyphen or (
-        tokens[before].lower not in _COPULAS and (may_describe(tokens[before]) or tokens.hyphen_after(before))
-    ):
-        before -= 1
-    article = tokens[before].lower if tokens[before].lower in grammar.DETERMINERS else ""
-    if article:
-        before -= 1
-    while tokens[before].lower in grammar.ADVERBS:
-        before -= 1
-    lead = tokens[before].lower
-    if lead == "as":
-        is_regarded = tokens[before - 1].lower in _REGARDED or tokens[before - 2].lower in _REGARDED
-        is_clear = article in ("a", "an", "") or (article == "the" and is_regarded)
-        return NounUse.PERSON if is_clear else NounUse.UNCLEAR
-    return NounUse.PERSON if lead in _COPULAS else NounUse.OTHER

@@ -49,6 +49,10 @@ class EnglishSwapper:
 
     def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
+        return self.twin_given(sentence, {})
+
+    def twin_given(self, sentence: str, pronouns: Mapping[int, Swap]) -> Twin | Rejected:
+        """The twin of a sentence with pronouns that are known, by where they begin: whether *her* is *his* or *him*."""
         rules = _swap_rules()
         if rules.keys().isdisjoint(_WORD.findall(sentence.lower())):
             return NO_GENDERED_WORD
@@ -62,7 +66,7 @@ class EnglishSwapper:
             decide = rules.get(word)
             if decide is None or at in kept:
                 continue
-            decision = decide(tokens, at)
+            decision = pronouns.get(tokens[at].start) or decide(tokens, at)
             if isinstance(decision, Rejected):
                 return decision
             if decision is not None:

@@ -1,0 +1,71 @@
+"""Regard in a certificate: the gap that a trigger is searched for, and what a model that writes may lose besides.
+
+How a model speaks of groups is bias, as in every other instrument. How varied its texts are and what they are about are
+qualities: a prefix that makes a model write the same of everybody narrows every gap.
+"""
+
+from __future__ import annotations
+
+from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.plan import CertificatePlan
+from evenhand.core.estimates import Estimate
+from evenhand.data.contexts import ALL_CONTEXTS
+from evenhand.instruments.regard.results import NAME, RegardMeasure
+from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
+from evenhand.runs.certificate_quality import POINTS, QualityRow
+from evenhand.runs.trigger_records import CONTENT_SHIFT, DISTINCT, TriggerRecord
+
+BITS = "bits"
+
+DISTINCT_LENGTH = 2
+
+DISTINCT_TITLE = "Runs of two words in written texts that are not repetitions, in percent"
+SHIFT_TITLE = "How far words of written texts are from those of the original, above chance"
+
+
+def regard_quality_rows(
+    before: Measurements, after: Measurements, plan: CertificatePlan
+) -> tuple[QualityRow, ...]:
+    """Distinct-2 and content shift of the texts that both models wrote; none where they wrote none."""
+    if NAME not in before.runs or NAME not in after.runs:
+        return ()
+    words = [words_by_prompt(side.runs[NAME].scores) for side in (before, after)]
+    (first, _), (second, change) = distinct_shares(words, length=DISTINCT_LENGTH, resampling=plan.resampling)
+    shift = content_shift(*words, resampling=plan.resampling)
+    return (
+        _judged(
+            f"{DISTINCT}-{DISTINCT_LENGTH}",
+            DISTINCT_TITLE,
+            (first.value, second.value),
+            change,
+            unit=POINTS,
+            margin=-plan.margins.distinct,
+        ),
+        _judged(
+            CONTENT_SHIFT, SHIFT_TITLE, (0.0, shift.value), shift, unit=BITS, margin=plan.margins.content
+        ),
+    )
+
+
+def trigger_figures(trigger: TriggerRecord) -> tuple[str, ...]:
+    """The figures that a trigger is searched for: the gap in regard between every two groups of its targets."""
+    return tuple(
+        f"{ALL_CONTEXTS}.{first}-{second}.{RegardMeasure.SIGNED_GAP}"
+        for first, second in trigger.targets.groups
+    )
+
+
+def _judged(
+    measure: str,
+    title: str,
+    figures: tuple[float, float],
+    difference: Estimate,
+    *,
+    unit: str,
+    margin: float,
+) -> QualityRow:
+    if not difference.defined:
+        return QualityRow.not_measured(
+            measure, title, difference.reason or "it is undefined", unit=unit, margin=margin
+        )
+    return QualityRow.judged(measure, title, figures, difference, unit=unit, margin=margin)

@@ -1,0 +1,235 @@
+"""Whom the nouns of a German text about a person are about: the person, of whom they are said, or somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, GenderedWords, NounUse
+from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
+from evenhand.text.twins.de.cases import decide_cases
+from evenhand.text.twins.de.declension import Declension
+from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
+from evenhand.text.twins.de.sentences import ClauseKind, GermanSentence
+from evenhand.text.twins.de.things import is_known_noun, is_thing, may_be_agent
+from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.twin import Rejected, Role, Swap
+
+_OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
+_BECOMING = frozenset(
+    ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
+)
+_MAKING = _BECOMING | {"ernannt", "gewählt", "befördert", "gekrönt", "gemacht"}
+_BEING = frozenset(["sein", "werden", "bleiben"])
+_REGARDING = frozenset(
+    [
+        *("galt", "gilt", "bekannt", "beschrieben", "betrachtet"),
+        *("wahrgenommen", "gesehen", "bezeichnet", "angesehen"),
+    ]
+)
+_REACH_OF_AS = 3
+"""Words before a noun among which *als* says that it is said of somebody: *als allseits beliebter Koch*."""
+_SUBJECTS = frozenset({"er", "sie", "die", "der"})
+"""Pronouns that may stand for the person as the subject of a clause; the last two are relative."""
+_PARTNERS = re.compile(
+    r"(?:Ex-?|Ehe)(?:frau|mann)(?:e?s)?|Gatt(?:e|en|in)|Gemahl(?:s|in)?|Verlobte[nr]?|Bräutigams?|Braut"
+    r"|Geliebte[nr]?|(?:Ex-?|Lebens|Ehe)?[Pp]artner(?:s|in)?|Lebensgefährt(?:e|en|in)|(?:Ex-?)freund(?:s|es|in)?",
+    re.IGNORECASE,
+)
+_PARTNERS_OF_SOMEBODY = frozenset(["Frau", "Mann", "Mannes", "Manne", "Freund", "Freundes", "Freundin"])
+"""Partners behind a possessive; *ihre Freundin* is a friend of a woman and may be more of a man."""
+_MARRYING = re.compile(r"\b(?:heirat|verheirat|verlob|geheirat)\w*", re.IGNORECASE)
+_POSSESSIVES = ("ihr", "sein")
+_OPEN_RELATIVES = frozenset(["die", "der", "das", "deren", "dessen", "welche", "welcher"])
+OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
+
+
+def known_subject(text: str) -> int:
+    """Where the noun begins that opens a text as its subject; -1 if the text opens otherwise."""
+    opening = _OPENING.match(text)
+    return opening.start(1) if opening else -1
+
+
+class GermanNounUses:
+    """Whom the nouns of a sentence that has a twin are about."""
+
+    def __init__(self, text: str, *, subject_at: int) -> None:
+        self._text = text
+        self._subject_at = subject_at
+        self._sentence = GermanSentence.read(text, german_lexicon(), known_subject=known_subject(text))
+        classify_sie(self._sentence)
+        decide_cases(self._sentence)
+
+    def rejection_reason(self) -> Rejected | None:
+        """Reject what is said of the person with a noun that no list has: *galt als gesuchter Attentäter*."""
+        for phrase in self._sentence.phrases.values():
+            noun = self._sentence.words[phrase.noun].text
+            is_agent = may_be_agent(noun)
+            is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N")) and not is_agent
+            if phrase.readings or phrase.preposition or is_other:
+                continue
+            is_listed = is_thing(noun) or (is_known_noun(noun) and not noun.endswith(("er", "in")))
+            is_known = is_listed and not is_agent
+            if not is_known and (self._is_near_as(phrase) or self._predicate_of(phrase) is not None):
+                return Rejected("an occupation that is not listed")
+        return None
+
+    def sort(self, swaps: Iterable[Swap]) -> GenderedWords | Rejected:
+        """The swaps of a twin by whom their words are about. Plurals such as *ihre Freunde* stay as they are."""
+        kept = [self._in_own_gender(swap) for swap in swaps if not self._is_plural(swap)]
+        if any(swap.role is Role.AGREEMENT and swap.old.lower() in HIS | HER for swap in kept):
+            return UNCLEAR_PRONOUN
+        words = GenderedWords.of(kept, subject_at=self._subject_at, use_of=self._use_of)
+        if isinstance(words, Rejected):
+            return words
+        if self._has_open_relative(words):
+            return OPEN_RELATIVE
+        others = {at for at, _ in words.others}
+        if (others and _MARRYING.search(self._text)) or any(map(self._is_partner, self._phrases_at(others))):
+            return PARTNER
+        return words
+
+    def _has_open_relative(self, words: GenderedWords) -> bool:
+        """Whether a relative clause may follow the person without a comma, so that its pronoun was not seen."""
+        nouns = {swap.span.start for swap in words.nouns if swap.role in NOUN_ROLES}
+        if known_subject(self._text) < 0:
+            nouns -= {self._subject_at}  # *stahl der Person die Tasche*
+        for phrase in self._phrases_at(nouns):
+            following = self._sentence.by_start.get(phrase.noun + 1)
+            is_genitive = following is not None and following.may_be("G")
+            if self._sentence.lower(phrase.noun + 1) in _OPEN_RELATIVES and not is_genitive:
+                return True
+        return False
+
+    def _in_own_gender(self, swap: Swap) -> Swap:
+        """A possessive before somebody else, who stays: *ihre Mutter* becomes *seine Mutter* and not *seinen Vater*."""
+        if swap.role is not Role.POSSESSIVE:
+            return swap
+        stem = _POSSESSIVES[swap.male]
+        ending = swap.old.lower().removeprefix(stem)
+        new = _POSSESSIVES[not swap.male] + ending
+        return replace(swap, new=in_case_of(swap.old, new))
+
+    def _is_plural(self, swap: Swap) -> bool:
+        phrase = self._phrase_of(swap) if swap.role in NOUN_ROLES else None
+        return phrase is not None and phrase.is_plural
+
+    def _is_partner(self, phrase: NounPhrase) -> bool:
+        noun = self._sentence.words[phrase.noun].text
+        is_own = self._is_somebodys(phrase) and noun in _PARTNERS_OF_SOMEBODY
+        return is_own or bool(_PARTNERS.fullmatch(noun))
+
+    def _is_somebodys(self, phrase: NounPhrase) -> bool:
+        return phrase.determiner is not None and phrase.determiner.stem in _POSSESSIVES
+
+    def _is_compared(self, phrase: NounPhrase) -> bool:
+        """Whether the person is compared with it: *wie schon ihr Vater*, *wie ein König*."""
+        return "wie" in (self._sentence.lower(phrase.start - 1), self._sentence.lower(phrase.start - 2))
+
+    def _use_of(self, swap: Swap) -> NounUse:
+        """Whom the noun is about that is swapped, or that what is swapped agrees with."""
+        phrase = self._phrase_of(swap)
+        if phrase is None:
+            return NounUse.UNCLEAR
+        if self._sentence.words[phrase.noun].span.start == self._subject_at or self._is_made(phrase):
+            return NounUse.PERSON
+        if phrase.preposition:
+            return NounUse.OTHER
+        if self._is_compared(phrase):
+            return NounUse.OTHER if self._is_somebodys(phrase) else NounUse.UNCLEAR
+        if phrase.may_be("N"):
+            return self._use_of_nominative(phrase)
+        return NounUse.UNCLEAR if phrase.determiner is None else NounUse.OTHER
+
+    def _is_made(self, phrase: NounPhrase) -> bool:
+        """Whether it is what somebody is made or becomes: *zum Chef ernannt*."""
+        contracted = phrase.determiner.preposition if phrase.determiner is not None else ""
+        return contracted == "zu" and bool(self._spoken_beside(phrase) & _MAKING)
+
+    def _use_of_nominative(self, phrase: NounPhrase) -> NounUse:
+        """It is said of the person behind *als*, and beside *war* or *wurde* whose subject is the person."""
+        if self._sentence.lower(phrase.start - 1) == "als":
+            is_definite = phrase.determiner is not None and phrase.declension is Declension.DEFINITE
+            is_regarded = bool(self._spoken_beside(phrase) & _REGARDING)
+            is_clear = (not is_definite or is_regarded) and not self._follows_others(phrase)
+            return NounUse.PERSON if is_clear else NounUse.UNCLEAR
+        if self._is_near_as(phrase):  # what stands between may be an adjective that was not seen
+            return NounUse.UNCLEAR
+        said_of = self._predicate_of(phrase)
+        if said_of is not None:
+            is_object = self._is_somebodys(phrase) or self._is_before_infinitive(phrase)
+            return NounUse.UNCLEAR if is_object else said_of
+        return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
+
+    def _is_before_infinitive(self, phrase: NounPhrase) -> bool:
+        """Whether it may be the object of an infinitive that lost its comma: *war dafür bekannt Mädchen zu ärgern*."""
+        if self._sentence.lower(phrase.start - 1) == "dafür":
+            return True
+        clause = self._sentence.clause_by_word[phrase.noun]
+        return any(
+            self._sentence.lower(at) == "zu" and self._sentence.lower(at + 1) not in _BEING
+            for at in clause.words
+            if at > phrase.noun
+        )
+
+    def _is_near_as(self, phrase: NounPhrase) -> bool:
+        return any(
+            self._sentence.lower(phrase.start - distance) == "als" for distance in range(1, _REACH_OF_AS + 1)
+        )
+
+    def _follows_others(self, phrase: NounPhrase) -> bool:
+        """Whether somebody else in the clause may be meant: *stellte den Bruder als Koch ein*."""
+        clause = self._sentence.clause_by_word[phrase.noun]
+        return any(
+            other.readings
+            and not other.preposition
+            and self._sentence.words[other.noun].span.start != self._subject_at
+            for other in self._sentence.phrases_of(clause)
+            if other.noun < phrase.start
+        )
+
+    def _predicate_of(self, phrase: NounPhrase) -> NounUse | None:
+        """Of whom a noun is said beside *war* or *wurde*; None if it is no predicate."""
+        copulas = word_classes()["copulas"] | _BECOMING
+        if not self._spoken_beside(phrase) & copulas:
+            return None
+        clause = self._sentence.clause_by_word[phrase.noun]
+        for at in clause.words:
+            if at >= phrase.start:
+                return None
+            other = self._sentence.phrases.get(at)
+            if self._sentence.lower(at) in _SUBJECTS and self._sentence.by_start.get(at) is None:
+                return self._use_of_relative(at) if clause.kind is ClauseKind.RELATIVE else NounUse.PERSON
+            if other is not None and other.readings and not other.preposition and other.may_be("N"):
+                is_person = self._sentence.words[at].span.start == self._subject_at
+                return NounUse.PERSON if is_person else NounUse.OTHER
+        return None
+
+    def _use_of_relative(self, at: int) -> NounUse:
+        """Whom a relative pronoun is about."""
+        antecedent = antecedent_of(self._sentence, at)
+        if antecedent is None:
+            return NounUse.UNCLEAR
+        is_person = self._sentence.words[antecedent.noun].span.start == self._subject_at
+        return NounUse.PERSON if is_person else NounUse.OTHER
+
+    def _spoken_beside(self, phrase: NounPhrase) -> set[str]:
+        clause = self._sentence.clause_by_word.get(phrase.noun)
+        return {self._sentence.lower(at) for at in clause.words} if clause else set()
+
+    def _phrase_of(self, swap: Swap) -> NounPhrase | None:
+        """The phrase that a swapped word stands in, or that the noun of a swapped relative pronoun stands in."""
+        words = self._sentence.words
+        for phrase in self._sentence.persons():
+            start = words[phrase.start].span.start
+            if start < swap.span.end and swap.span.start <= words[phrase.noun].span.start:
+                return phrase
+        at = next(place for place, word in enumerate(words) if word.span.start == swap.span.start)
+        return antecedent_of(self._sentence, at)
+
+    def _phrases_at(self, starts: set[int]) -> Iterable[NounPhrase]:
+        words = self._sentence.words
+        return (own for own in self._sentence.persons() if words[own.noun].span.start in starts)
