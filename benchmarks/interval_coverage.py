@@ -1,9 +1,9 @@
 """How often intervals hold the truth, where the truth is known: simulated scores, no model.
 
-    python benchmarks/interval_coverage.py [--draws 1000] [--seed 1] [--page docs/intervals.md]
+    python benchmarks/interval_coverage.py [--draws 1000] [--seed 1] [--workers 1] [--page docs/intervals.md]
 
 Each row of the table is a world: scores are drawn from it many times, and each time the package computes its interval.
-Worlds have random numbers of their own; another seed gives all of them others.
+Worlds have random numbers of their own; another seed gives all of them others, and the number of workers none.
 Beside it stands what a plain bootstrap over the same terms, or over occupations and structures, would have held. The
 tests of the package run some of these worlds with fewer draws.
 """
@@ -11,8 +11,10 @@ tests of the package run some of these worlds with fewer draws.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +37,9 @@ from interval_worlds import (
     part_worlds,
     share_worlds,
 )
+from paired_worlds import PAIRED_SIZES, evidence_worlds, knowledge_worlds, shrunk_worlds
 
-from evenhand.stats.significance import clustered_sign_flip, exact_binomial
+from evenhand.stats.significance import clustered_sign_flip, exact_binomial, mcnemar_test
 
 BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
 
@@ -83,22 +86,63 @@ def false_alarms(correlation: float, *, draws: int, seed: int = 1) -> tuple[floa
     return binomial, clustered
 
 
-def table(draws: int, *, seed: int) -> str:
-    """All worlds as Markdown."""
-    worlds: tuple[World[Any], ...] = (
+def false_differences(correlation: float, *, draws: int, seed: int = 1) -> tuple[float, float]:
+    """How often p < 0.05 for two models that lean alike: McNemar's test, and the test that respects terms.
+
+    A tenth of the items changes sides, to either one with the same chance, correlated within terms.
+    """
+    generator = np.random.default_rng(seed)
+    terms = np.repeat(np.arange(len(STEREOSET)), STEREOSET)
+    alarms = np.zeros(2)
+    for _ in range(draws):
+        first = generator.random(len(terms)) < 0.5
+        shared = generator.random(len(terms)) < np.sqrt(correlation)
+        upwards = np.where(
+            shared, generator.random(len(STEREOSET))[terms] < 0.5, generator.random(len(terms)) < 0.5
+        )
+        second = np.where(generator.random(len(terms)) < 0.2, upwards, first)
+        net = np.bincount(terms, weights=second.astype(float) - first).astype(np.float64)
+        p_values = mcnemar_test(first, second), clustered_sign_flip(net, resampling=RESAMPLING)
+        alarms += np.array(p_values) < 0.05
+    mcnemar, clustered = (alarms / draws).tolist()
+    return mcnemar, clustered
+
+
+@lru_cache(maxsize=1)
+def all_worlds() -> tuple[World[Any], ...]:
+    """Every world of the table, in its order."""
+    return (
         *icat_worlds(),
         *macro_icat_worlds(),
         *share_worlds(),
         *malor_worlds(*MALOR_GRID, *MALOR_OTHERS),
         *part_worlds(*PART_GRID),
         *difference_worlds(),
+        *shrunk_worlds(*PAIRED_SIZES),
+        *evidence_worlds(),
+        *knowledge_worlds(),
     )
+
+
+def coverages(place: int, *, draws: int, seed: int) -> tuple[Coverage, Coverage | None]:
+    """Of one world: of its interval, and of the plain one where there is one."""
+    world = all_worlds()[place]
+    found = coverage(world, world.interval, draws=draws, seed=seed)
+    return found, coverage(world, world.plain, draws=draws, seed=seed) if world.plain else None
+
+
+def table(draws: int, *, seed: int, workers: int = 1) -> str:
+    """All worlds as Markdown."""
+    worlds = all_worlds()
     rows: dict[tuple[str, str], list[tuple[Coverage, Coverage | None]]] = {}
     seeds = np.random.SeedSequence(seed).generate_state(len(worlds)).tolist()
-    for own, world in zip(seeds, worlds, strict=True):
-        found = coverage(world, world.interval, draws=draws, seed=own)
-        plain = coverage(world, world.plain, draws=draws, seed=own) if world.plain else None
-        rows.setdefault((world.measure, world.group or world.scores), []).append((found, plain))
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        jobs = [
+            pool.apply_async(partial(coverages, place, draws=draws, seed=own))
+            for place, own in enumerate(seeds)
+        ]
+        for world, job in zip(worlds, jobs, strict=True):
+            rows.setdefault((world.measure, world.group or world.scores), []).append(job.get())
     lines = [
         "| interval of | scores | held | ends below | starts above | plain bootstrap held |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
@@ -119,6 +163,14 @@ def table(draws: int, *, seed: int) -> str:
     for correlation in (0.0, 0.05, 0.1, 0.2):
         binomial, clustered = false_alarms(correlation, draws=draws, seed=seed)
         lines.append(f"| {correlation:g} | {_percent([binomial])} | {_percent([clustered])} |")
+    lines += [
+        "",
+        "| correlation of changes within a term | McNemar p < 0.05 | clustered p < 0.05 |",
+        "| ---: | ---: | ---: |",
+    ]
+    for correlation in (0.0, 0.05, 0.1, 0.2):
+        mcnemar, clustered = false_differences(correlation, draws=draws, seed=seed)
+        lines.append(f"| {correlation:g} | {_percent([mcnemar])} | {_percent([clustered])} |")
     return "\n".join(lines)
 
 
@@ -137,9 +189,11 @@ def main() -> None:
     )
     parser.add_argument("--draws", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="worlds that are drawn at the same time")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
-    found = f"{options.draws:,} draws of each world, seed {options.seed}.\n\n{table(options.draws, seed=options.seed)}"
+    rows = table(options.draws, seed=options.seed, workers=options.workers)
+    found = f"{options.draws:,} draws of each world, seed {options.seed}.\n\n{rows}"
     if options.page is None:
         print(found)
         return

@@ -20,8 +20,9 @@ from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import BiasRow, Certificate
+from evenhand.runs.certificates import Certificate
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.models import reference_to
@@ -69,7 +70,7 @@ class Lab:
         self.workshop = workshop
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         ref = ModelRef(id=str(folder), device="cpu")
-        options = CertifyOptions(trained=("he-she",), resampling=Resampling(resamples=200))
+        options = CertifyOptions(trained=("he-she",), resampling=Resampling(resamples=300))
         plan = default_plan(ref, options)
         self.plan: CertificatePlan = replace(
             plan,

@@ -10,16 +10,9 @@ import numpy as np
 from probe_runs import estimate
 
 from evenhand.core.estimates import Estimate
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, FlattenedRow
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, SeedRow
-from evenhand.runs.certificates import (
-    BiasRow,
-    BiasVerdict,
-    Bounds,
-    Certificate,
-    LeanChange,
-    OverCorrection,
-    Verdict,
-)
+from evenhand.runs.certificates import Certificate, LeanChange, OverCorrection, Verdict
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.runs.weights_changes import TensorChange, WeightsChange
@@ -107,6 +100,28 @@ def unmeasured(measure: str, reason: str = "nobody gave any text") -> QualityRow
     )
 
 
+def flattened_row(
+    experiment: str = "he-she",
+    *,
+    kept: float = 0.97,
+    flattened: float = 1.3,
+    after: float = 0.11,
+    half: float = 0.1,
+    measure: str = "MALoR",
+) -> FlattenedRow:
+    """A measure beside that of the original with flatter answers."""
+    whole = f"MALoR {experiment}"
+    return FlattenedRow(
+        measure=f"{measure} {experiment}",
+        experiment=experiment,
+        part_of=None if measure == "MALoR" else whole,
+        kept=estimate(kept, 0.02),
+        flattened=flattened,
+        after=after,
+        difference=estimate(after - flattened, half),
+    )
+
+
 def certificate(**changes: Any) -> Certificate:
     """A mitigation that worked, with whatever is to be different."""
     made: dict[str, Any] = {
@@ -124,6 +139,7 @@ def certificate(**changes: Any) -> Certificate:
             quality_row("LMS", -0.4, QualityVerdict.UNDECIDED, half=2.2, margin=-2.0, unit="points"),
             unmeasured("accuracy"),
         ),
+        "flattened": (flattened_row(),),
         "flipped": (),
         "before": model("bert-small", "sha256 1"),
         "after": model("bert-small-evened", "sha256 2"),

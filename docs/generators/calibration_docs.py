@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.core.planted_bias import ProbePart
 from evenhand.lab.power import ITEMS_IN_A_TERM
 from evenhand.reporting.calibration.page import (
     entry_title,
@@ -33,22 +34,22 @@ builds small language models with a planted bias, and each measure is read on al
 in bits: at 1 bit the stereotype is twice as likely as the anti-stereotype, at 2 bits four times, at 0 both are equally
 likely, and below 0 the anti-stereotype is the likelier one."""
 
-COMMAND = "evenhand lab calibrate --out runs/calibration"
+COMMAND = "evenhand lab calibrate --seeds {seeds} --out runs/calibration"
 
 
 def calibration_page(calibration: Calibration) -> str:
     """The whole page."""
     measures = measures_of(calibration)
-    return "\n".join(
-        [
-            GENERATED,
-            _introduction(calibration),
-            _headline(list(measures.values())),
-            _errors(calibration),
-            _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
-            LIMITS,
-        ]
-    )
+    parts = [
+        GENERATED,
+        _introduction(calibration),
+        _headline(list(measures.values())),
+        _errors(calibration),
+        _neutral_outside_lessons(calibration),
+        _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
+        LIMITS,
+    ]
+    return "\n".join(part for part in parts if part)
 
 
 def _introduction(calibration: Calibration) -> str:
@@ -57,7 +58,8 @@ def _introduction(calibration: Calibration) -> str:
         WHY,
         f"**{found.headline}.** {' '.join(found.sentences)}",
         "\n".join(f"- {shown_failure(entry, check)}" for entry, check in calibration.failures),
-        f"To make it again, and its page with every plot: `{COMMAND}`. {_made_with(calibration)}",
+        f"To make it again, and its page with every plot: `{COMMAND.format(seeds=calibration.seeds)}`. "
+        f"{_made_with(calibration)}",
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
@@ -126,6 +128,37 @@ that shares nothing with the code that scores models. On held-out structures, oc
 that of the model, which has to carry over what it learnt elsewhere; no check depends on it."""
 
 
+def _neutral_outside_lessons(calibration: Calibration) -> str:
+    """What neutral models read where no lesson taught them anything; nothing of calibrations that do not split it."""
+    rows = []
+    for entry in calibration.measures:
+        points = [point for point in entry.points if point.strength == 0 and point.base_rate and point.spread]
+        if entry.part is ProbePart.TAUGHT or not points:
+            continue
+        parts = (
+            [point.estimate.value for point in points],
+            [point.base_rate.value for point in points if point.base_rate],
+            [point.spread.value for point in points if point.spread],
+        )
+        rows.append(
+            [
+                entry.family,
+                entry.task,
+                entry.part.value,
+                *(f"{min(own):.2f} to {max(own):.2f}" for own in parts),
+            ]
+        )
+    if not rows:
+        return ""
+    table = markdown_table(["family", "experiment", "held out", "MALoR", "base rate", "spread"], rows)
+    return f"""## Neutral models outside their lessons
+
+Least and most over models, in bits. What all occupations share is the base rate: words of a frame that no lesson had
+lean to one side. What would tie a gender to an occupation is the spread.
+
+{table}"""
+
+
 def _findings(measures: Sequence[Sequence[MeasureCalibration]]) -> str:
     tables = [
         f"### {title_of(entries[0].measure)}\n\n" + markdown_table(
@@ -153,7 +186,8 @@ A calibration validates that
 
 - a measure reads what a model gives: its sign, its order, and for measures in bits its size;
 - tokens are found, masked and added up as they should be, since targets and lessons come from code of their own;
-- a neutral model reads neutral, and intervals exclude neutral about as often as they may.
+- on sentences that were taught, a neutral model reads at most 0.03 bits of MALoR. Its interval excludes 0 in most
+  cases, and rightly so: training leaves a hundredth of a bit.
 
 It does not validate that
 

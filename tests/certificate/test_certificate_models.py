@@ -23,9 +23,10 @@ from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import read_certificate, sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict, Certificate, verdict_of
+from evenhand.runs.certificates import Certificate, verdict_of
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.training.classification import new_classifier
@@ -58,7 +59,9 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
     assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT", "CrowS-Pairs"}
     parts = {row.measure for row in certificate.untrained if row.part_of}
     assert parts == {f"{part} {name}" for part in ("base rate", "spread") for name in ("his-her", "names")}
-    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "knowledge", "accuracy"]
+    assert [row.measure for row in certificate.quality] == [
+        "perplexity", "LMS", "knowledge", "evidence", "accuracy",
+    ]  # fmt: skip
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
     assert certificate.outputs_changed

@@ -29,8 +29,8 @@ from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
-from evenhand.runs.certificates import BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss

@@ -12,20 +12,25 @@ import pytest
 from certificate_runs import small_plan
 from certificates import certificate, quality_row
 
-from evenhand.certificate.knowledge import knowledge_row, reported_rows
+from evenhand.certificate.knowledge import knowledge_rows, reported_rows
 from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import Margins
 from evenhand.core.errors import EvenhandError
 from evenhand.core.settled import SettledSet
 from evenhand.data.settled import load_settled
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
-from evenhand.instruments.knowledge.quality import knowledge_of_runs, nothing_to_lose
+from evenhand.instruments.knowledge.quality import (
+    evidence_by_role,
+    kept_evidence,
+    nothing_to_lose,
+    quality_of_runs,
+)
 from evenhand.models.capabilities import FillsBlanks
 from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.runs.certificates import ReportedRow
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -60,8 +65,12 @@ def side(run: Run) -> Measurements:
     return Measurements({"knowledge": run}, {})
 
 
+def rows_of(before: Run, after: Run) -> dict[str, QualityRow]:
+    return {row.measure: row for row in knowledge_rows(side(before), side(after), small_plan())}
+
+
 def test_pronouns_that_cannot_be_told_apart_are_lost_knowledge(knows: Run, tied: Run) -> None:
-    row = knowledge_row(side(knows), side(tied), small_plan())
+    row = rows_of(knows, tied)["knowledge"]
     assert (row.before, row.after) == (100, 50)
     assert row.difference.value == -50
     assert row.difference.clusters == 100
@@ -69,12 +78,12 @@ def test_pronouns_that_cannot_be_told_apart_are_lost_knowledge(knows: Run, tied:
 
 
 def test_where_nothing_changed_the_interval_still_knows_how_many_pairs_there_are(knows: Run) -> None:
-    row = knowledge_of_runs(knows, knows, margin=-3.0, confidence=0.95)
+    row = rows_of(knows, knows)["knowledge"]
     z = 1.959964
     assert row.difference.low == pytest.approx(-100 * z * z / (100 + z * z))
     assert row.verdict is QualityVerdict.UNDECIDED
     half = run_of("few", lambda text: 0.4 if text in RIGHT else 0.1, SETTLED.first(50))
-    assert knowledge_of_runs(half, half, margin=-3.0, confidence=0.95).difference.low < row.difference.low
+    assert rows_of(half, half)["knowledge"].difference.low < row.difference.low
 
 
 def test_all_bundled_sentences_are_enough_to_call_knowledge_kept() -> None:
@@ -88,29 +97,87 @@ def test_all_bundled_sentences_are_enough_to_call_knowledge_kept() -> None:
 
 def test_a_model_that_only_guesses_has_nothing_to_lose(knows: Run, tied: Run) -> None:
     assert nothing_to_lose(knows) is None
-    row = knowledge_row(side(tied), side(knows), small_plan())
-    assert row.verdict is QualityVerdict.NOT_MEASURED
-    assert "right in 50% of the settled sentences" in str(row.reason)
-    assert "nothing that could be lost" in str(row.reason)
+    for row in rows_of(tied, knows).values():
+        assert row.verdict is QualityVerdict.NOT_MEASURED
+        assert "right in 50% of the settled sentences" in str(row.reason)
+        assert "nothing that could be lost" in str(row.reason)
+    assert evidence_by_role(tied, knows, resampling=FEW) == {}
     assert reported_rows(side(tied), side(knows), resampling=FEW) == ()
 
 
 def test_without_runs_the_reason_is_told(knows: Run) -> None:
     nothing = Measurements({}, {"knowledge": "it cannot be asked"})
     some = side(knows)
-    assert knowledge_row(some, nothing, small_plan()).reason == "it cannot be asked"
-    assert (
-        knowledge_row(some, Measurements({}, {}), small_plan()).reason == "the plan has no settled sentences"
-    )
+    for missing, reason in (
+        (nothing, "it cannot be asked"),
+        (Measurements({}, {}), "the plan has no settled sentences"),
+    ):
+        rows = knowledge_rows(some, missing, small_plan())
+        assert [(row.measure, row.reason) for row in rows] == [("knowledge", reason), ("evidence", reason)]
     assert reported_rows(some, nothing, resampling=FEW) == ()
 
 
-def test_the_evidence_gap_is_reported_with_its_interval(knows: Run, tied: Run) -> None:
-    (row,) = reported_rows(side(knows), side(tied), resampling=FEW)
-    assert (row.measure, row.unit) == ("evidence gap", "bits")
-    assert row.before == pytest.approx(2.0)
-    assert row.after == 0
-    assert row.difference.value == pytest.approx(-2.0)
+@pytest.fixture(scope="module")
+def flatter() -> Run:
+    """Right as often as before, and half as sure: 1 bit in the place of 2."""
+    return run_of("flatter", lambda text: 0.4 if text in RIGHT else 0.2)
+
+
+def test_evidence_that_is_gone_is_lost_quality_though_every_answer_is_right(knows: Run, flatter: Run) -> None:
+    rows = rows_of(knows, flatter)
+    assert rows["knowledge"].after == 100
+    row = rows["evidence"]
+    assert (row.before, row.after) == pytest.approx((2.0, 1.0))
+    assert row.difference.value == pytest.approx(-50)
+    assert (row.unit, row.margin) == ("%", -25.0)
+    assert row.verdict is QualityVerdict.LOST
+    assert rows_of(flatter, knows)["evidence"].verdict is QualityVerdict.KEPT
+
+
+def test_the_evidence_that_is_left_is_told_by_the_role_of_the_pronoun(knows: Run, flatter: Run) -> None:
+    found = evidence_by_role(knows, flatter, resampling=FEW)
+    roles = {role for role, pairs in knows.scores.group_by("role").agg(pl.col("pair").n_unique()).iter_rows()
+             if pairs >= 10}  # fmt: skip
+    assert set(found) == {"all", *roles}
+    assert all(own.value == pytest.approx(0.5) for own in found.values())
+
+
+def test_the_share_that_is_left_is_that_of_sums_over_pairs() -> None:
+    first, second = np.array([4.0, 8, 6] * 10), np.array([3.0, 5, 1] * 10)
+    found = kept_evidence(first, second, sentences=60, resampling=FEW)
+    assert found.value == pytest.approx(9 / 18)
+    assert found.low < 0.5 < found.high
+    same = kept_evidence(first, first, sentences=60, resampling=FEW)
+    assert (same.low, same.value, same.high) == (1, 1, 1)
+
+
+def test_evidence_that_was_not_there_cannot_be_lost() -> None:
+    generator = np.random.default_rng(3)
+    found = kept_evidence(generator.normal(0, 1, 60), np.ones(60), sentences=120, resampling=FEW)
+    assert not found.defined
+    assert "is not clearly above 0" in str(found.reason)
+
+
+@pytest.mark.parametrize("pairs", [128, 300])
+def test_evidence_at_its_margin_is_rarely_called_kept(pairs: int) -> None:
+    """A quarter of it is gone, more in some sentences than in others; gaps are skewed and some are negative."""
+    generator = np.random.default_rng(6)
+    kept = 0
+    for _ in range(1500):
+        first = generator.gamma(1.5, 3.5, pairs) - 0.25
+        second = first * generator.normal(0.75, 0.2, pairs) + generator.normal(0, 1, pairs)
+        found = kept_evidence(first, second, sentences=2 * pairs, resampling=FEW)
+        kept += found.low >= 0.75
+    assert 0.005 <= kept / 1500 <= 0.035
+
+
+def test_the_evidence_of_each_role_is_reported(knows: Run, tied: Run) -> None:
+    rows = {row.measure: row for row in reported_rows(side(knows), side(tied), resampling=FEW)}
+    assert "evidence of subject pronouns" in rows
+    for row in rows.values():
+        assert row.before == pytest.approx(2.0)
+        assert (row.after, row.unit) == (0, "bits")
+        assert row.difference.value == pytest.approx(-2.0)
 
 
 class Writer(FakeModel):
@@ -128,25 +195,33 @@ class Writer(FakeModel):
             yield GeneratedText(prompt=number, text=text, tokens=2, finish=Finish.LENGTH)
 
 
-def test_the_agreement_of_continuations_is_reported_where_models_write() -> None:
+def test_the_agreement_of_continuations_is_judged_where_models_write() -> None:
     options = KnowledgeOptions(data=SETTLED, resampling=FEW)
     before, after = (
         KNOWLEDGE.prepare(Writer(str(knows), knows=knows), options).measure() for knows in (True, False)
     )
-    rows = {row.measure: row for row in reported_rows(side(before), side(after), resampling=FEW)}
-    own = rows["agreement of continuations"]
-    assert own.before == 100
-    assert own.after == 50
-    assert own.difference.high < 0
+    own = rows_of(before, after)["agreement"]
+    assert (own.before, own.after, own.margin) == (100, 50, -5.0)
+    assert own.verdict is QualityVerdict.LOST
+    asked = {sentence.pair for sentence in SETTLED.read_from_the_left().sentences}
+    assert own.difference.clusters == len(asked)
+
+
+def test_models_that_do_not_write_have_no_row_of_agreement(knows: Run, tied: Run) -> None:
+    assert list(rows_of(knows, tied)) == ["knowledge", "evidence"]
 
 
 @pytest.mark.parametrize("together", [0.0, 0.5, 1.0])
 def test_a_loss_at_the_margin_is_seldom_called_kept(together: float) -> None:
-    """Knowledge is lost at exactly the margin, and regained here and there; twins change together or apart."""
+    """Knowledge is lost at exactly the margin, and regained here and there; twins change together or apart.
+
+    Five pairs of 165 are lost on average, so the chance to see so few that it may be called kept is small, and comes in
+    steps: with 600 pairs it is near the 2.5% that the interval allows.
+    """
     from evenhand.stats.score_intervals import score_interval
 
     generator = np.random.default_rng(5)
-    margin, gain, pairs, trials = 0.03, 0.01, 165, 3000
+    margin, gain, pairs, trials = 0.03, 0.01, 600, 3000
     kept = 0
     for _ in range(trials):
         first = generator.random(pairs)
@@ -157,13 +232,13 @@ def test_a_loss_at_the_margin_is_seldom_called_kept(together: float) -> None:
         ]
         interval: Interval = score_interval((changes[0] + changes[1]) / 2, confidence=0.95)
         kept += interval.low > -margin
-    assert kept / trials <= 0.03
+    assert 0.002 <= kept / trials <= 0.03
 
 
 def reported(before: float, after: float, half: float = 0.1, **changes: Any) -> ReportedRow:
     made = {
-        "measure": "evidence gap",
-        "title": "Evidence gap",
+        "measure": "evidence of subject pronouns",
+        "title": "Evidence gap of subject pronouns",
         "before": before,
         "after": after,
         "difference": quality_row("x", after - before, QualityVerdict.KEPT, half=half).difference,
@@ -177,23 +252,14 @@ def words(*rows: ReportedRow) -> str:
 
 
 def test_the_sentences_tell_what_was_reported() -> None:
-    text = words(
-        reported(7.0, 6.8), reported(95.0, 94.0, measure="agreement of continuations", unit="points")
-    )
-    assert "Of what the model knows, its evidence gap went from 7.00 to 6.80 bits" in text
-    assert "and its agreement of continuations went from 95.00 to 94.00 points" in text
-    assert "of the evidence is gone" not in text
-
-
-def test_much_evidence_that_is_gone_is_told_as_flatter_answers() -> None:
-    assert "So 70% of the evidence is gone" in words(reported(7.0, 2.1))
-    assert "of the evidence is gone" not in words(reported(7.0, 2.1, half=6.0))
-    assert "of the evidence is gone" not in words(reported(2.1, 7.0))
+    text = words(reported(7.0, 6.8), reported(6.0, 5.5, measure="evidence of object pronouns"))
+    assert "By the role of the pronoun, the evidence of subject pronouns went from 7.00 to 6.80 bits" in text
+    assert "and the evidence of object pronouns went from 6.00 to 5.50 bits" in text
 
 
 def test_the_table_has_what_was_reported() -> None:
     row = certificate_rows(certificate(reported=(reported(7.0, 2.1),)))[-1]
-    assert row[:4] == ("evidence gap", "reported", "7.00", "2.10")
+    assert row[:4] == ("evidence of subject pronouns", "reported", "7.00", "2.10")
 
 
 def test_the_plan_asks_what_suits_the_model() -> None:
@@ -216,18 +282,23 @@ def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Pat
     ]
 
 
-def test_the_margin_of_knowledge_is_given_like_the_others() -> None:
+def test_the_margins_of_knowledge_are_given_like_the_others() -> None:
     assert Margins.parse(["knowledge=5"]).knowledge == 5
+    assert Margins.parse(["evidence=10%"]).evidence == 10
+    assert Margins.parse([]).evidence == 25
     with pytest.raises(EvenhandError, match="knowledge=2"):
         Margins.parse(["knowledge 5"])
 
 
 def test_a_run_without_answers_is_not_judged(knows: Run) -> None:
+    nothing = pl.lit(None, dtype=pl.Float64)
     silent = Run(
         record=knows.record,
         results=knows.results,
-        scores=knows.scores.with_columns(pl.lit(None, dtype=pl.Float64).alias("is_right")),
+        scores=knows.scores.with_columns(nothing.alias("is_right"), nothing.alias("gap")),
     )
-    row = knowledge_of_runs(knows, silent, margin=-3.0, confidence=0.95)
-    assert row.verdict is QualityVerdict.NOT_MEASURED
+    margins = {"knowledge": -3.0, "evidence": -25.0}
+    for row in quality_of_runs(knows, silent, margins=margins, resampling=FEW):
+        assert row.verdict is QualityVerdict.NOT_MEASURED
+        assert row.reason == "no settled sentence could be asked of both models"
     assert reported_rows(side(knows), side(silent), resampling=FEW) == ()

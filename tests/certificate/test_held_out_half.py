@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import certificates
+import mitigation_records
 import numpy as np
 import polars as pl
 import probe_runs
@@ -18,12 +21,14 @@ from evenhand.certificate import CertificatePlan, Measurement, certify
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import DatasetError
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.probes import FEWEST_HELD_OUT, ProbeSet, held_out_half
 from evenhand.data.probes import load_probes, load_untrained_probes
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation import training_mitigation
 from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
 from evenhand.mitigation.mitigation import MitigationData
@@ -32,16 +37,19 @@ from evenhand.mitigation.texts import (
     PairFile,
     SentenceList,
     TrainingText,
-    UnseenOccupations,
+    UnseenProbes,
 )
 from evenhand.mitigation.training_mitigation import MitigationInputs
-from evenhand.reporting.certificate.words import sample_words
+from evenhand.models.references import ModelRef
+from evenhand.reporting.certificate.bias_words import sample_words
 from evenhand.reporting.tables import certificate_rows
+from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.certificate_files import read_certificate
-from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
+from evenhand.runs.mitigation_records import UnseenRecord
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults.mitigating import default_data
 
 FEW = Resampling(resamples=200)
 JOBS = [f"job {number}" for number in range(40)]
@@ -142,7 +150,7 @@ def test_what_was_learnt_by_heart_is_not_called_lowered() -> None:
 
 def test_no_training_reads_of_an_occupation_that_is_held_out() -> None:
     probes = load_probes("en")
-    unseen = UnseenOccupations(probes)
+    unseen = UnseenProbes(probes)
     sentences = (
         "The nurse said that she was late.",
         "Two nurses came.",
@@ -169,7 +177,7 @@ def test_no_pair_about_an_occupation_that_is_held_out_is_trained_on(tmp_path: Pa
     path = tmp_path / "pairs.jsonl"
     path.write_text(pair, encoding="utf-8")
     probes = load_probes("en")
-    unseen = UnseenOccupations(probes)
+    unseen = UnseenProbes(probes)
     inputs = MitigationInputs(
         text=TrainingText((PairFile(path),), HeldOutSentences("b", ("Kept back.",)), None, unseen),
         probes=probes,
@@ -184,7 +192,7 @@ def test_no_pair_about_an_occupation_that_is_held_out_is_trained_on(tmp_path: Pa
 
 
 def test_german_occupations_are_found_in_all_cases() -> None:
-    unseen = UnseenOccupations(load_probes("de"))
+    unseen = UnseenProbes(load_probes("de"))
     assert "Sie sprach mit dem Chirurgen." in unseen
     assert "Die Ärztin kam." in unseen
     assert "Er sah das Haus." not in unseen
@@ -192,9 +200,39 @@ def test_german_occupations_are_found_in_all_cases() -> None:
 
 def test_probes_without_a_half_keep_nothing_from_training() -> None:
     probes = load_probes("en")
-    unseen = UnseenOccupations(replace(probes, structures=probes.structures[:8]))
+    unseen = UnseenProbes(replace(probes, structures=probes.structures[:8]))
     assert "The nurse said that she was late." not in unseen
     assert unseen.record is None
+
+
+def fits(structures: Iterable[str]) -> re.Pattern[str]:
+    """Sentences of structures, with any words in their gaps."""
+    escaped = (re.escape(text) for text in structures)
+    return re.compile("|".join(text.replace(r"\[MASK\]", ".+").replace(r"\[OCC\]", ".+") for text in escaped))
+
+
+def test_no_training_sentence_of_the_lab_fits_a_structure_that_is_held_out() -> None:
+    probes = lab_probes("en")
+    data = default_data(ModelRef(id="lab:masked"))
+    text = TrainingText(data.sources, data.held_out_sentences(), unseen=UnseenProbes(data.probes))
+    sentences = list(text.read([]))
+    assert len(probes.held_out_structures) > 40
+    assert not list(filter(fits(probes.held_out_structures).fullmatch, sentences))
+    others = fits(structure.text for structure in probes.without_held_out().structures)
+    assert sum(others.fullmatch(sentence) is not None for sentence in sentences) > 300
+
+
+def test_records_of_lab_models_that_do_not_say_so_saw_the_structures() -> None:
+    record = mitigation_records.a_record()
+    assert record.data is not None
+    unseen = UnseenRecord(occupations=("nurse",), left_out=3)
+    told = record.model_copy(update={"data": record.data.model_copy(update={"unseen": unseen})})
+    assert summarise(told).unseen
+    in_lab = told.model_copy(update={"lab": mitigation_records.a_record(planted=True).model.planted})
+    assert not summarise(in_lab).unseen
+    full = unseen.model_copy(update={"structures": ("The [OCC] lost [MASK] hat.",)})
+    now = in_lab.model_copy(update={"data": record.data.model_copy(update={"unseen": full})})
+    assert summarise(now).unseen
 
 
 def test_no_epoch_is_chosen_by_what_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +264,7 @@ def test_a_certificate_says_what_its_figures_are_over() -> None:
         "from 1.40 to 0.06."
     )
     assert "that no training saw" in sample_words(seen)
-    assert ("MALoR he-she, all probes", "in part") in [row[:2] for row in certificate_rows(seen)]
+    assert ("MALoR he-she, all probes", "all probes") in [row[:2] for row in certificate_rows(seen)]
     none = Measurements({}, {})
     (caveat,) = [text for text in caveats_of(unknown, none, none) if "held-out half" in text]
     assert caveat.startswith("It is not known whether the training saw")

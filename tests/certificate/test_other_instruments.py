@@ -18,8 +18,8 @@ from evenhand.core.progress import Progress
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, statistics_record
 from evenhand.models.capabilities import Generates, ScoresText
 from evenhand.models.references import ModelError
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import INSTRUMENTS, Run

@@ -23,7 +23,7 @@ from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificates import HELD_OUT
+from evenhand.runs.certificate_bias import HELD_OUT
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_plan

@@ -15,8 +15,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -162,7 +162,7 @@ def test_shifting_a_base_rate_lowers_malor_and_is_not_called_lowered() -> None:
     assert [row.movement for row in (whole, base_rate, spread)] == [1, 1, 0]
     assert spread.leaned
     assert bias_verdict([whole], changed=True) is BiasVerdict.LOWERED
-    assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.NOT_LOWERED
+    assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.BASE_RATE
     evened = malor_bias_rows(probe(ratios), probe(0.1 * ratios), resampling=FEW)
     assert bias_verdict(list(evened.values()), changed=True) is BiasVerdict.LOWERED
 

@@ -21,7 +21,7 @@ def page() -> str:
 
 def test_the_page_says_what_was_verified_on_what_and_how_to_repeat_it(page: str) -> None:
     assert "**All 4 measures do what they should.** 105 models were built" in page
-    assert "`evenhand lab calibrate --out runs/calibration`" in page
+    assert "`evenhand lab calibrate --seeds 5 --out runs/calibration`" in page
     assert "Evenhand 0.1.0, Python 3.12.1, Linux x86_64; numpy 2.1.0, scipy 1.14.0." in page
 
 

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.data.probe_files import read_terms
+from evenhand.data.probes import bundled_probe_path, gendered_people
+from evenhand.data.settled import load_settled
+
 FOLDER = Path(str(resources.files("evenhand.data") / "resources" / "probes"))
 
 PRONOUNS = {
@@ -113,3 +117,24 @@ def test_nonsense_words_are_many_and_in_no_sentence_of_theirs(language: str) -> 
 def test_no_settling_word_is_the_same_for_both_genders(language: str) -> None:
     pairs = [match.groups() for row in rows(language) for match in SETTLING.finditer(row["sentence"])]
     assert [pair for pair in pairs if pair[0] == pair[1]] == []
+
+
+@both_languages
+def test_what_settles_a_gender_is_no_word_that_mitigations_are_trained_with(language: str) -> None:
+    """Equalising tells sentences of the names of the probes and of the listed relatives; a test must ask others."""
+    people, names = gendered_people(language), read_terms(bundled_probe_path(language, "names")).terms
+    trained = {
+        word.casefold()
+        for words in (*people.all, *(name for pairs in names.values() for name in pairs.all))
+        for word in re.findall(r"\w+", words)
+    } - {"the", "my"}
+    assert len(trained) >= 58
+    settling = {
+        word.casefold()
+        for row in rows(language)
+        for match in SETTLING.finditer(row["sentence"])
+        for words in match.groups()
+        for word in re.findall(r"\w+", words)
+    }
+    assert settling & trained == set()
+    assert len(load_settled(language).sentences) >= 300

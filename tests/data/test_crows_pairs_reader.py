@@ -156,7 +156,11 @@ def test_pairs_without_ids_are_known_by_their_numbers(written: Path) -> None:
         ("a.csv", b"", "is empty"),
         ("a.csv", "id,sent_more\n1,é".encode("latin-1"), "is not UTF-8 text"),
         ("a.csv", "\t".join(HEADER).encode(), "a header and no rows"),
-        ("a.csv", "|".join(HEADER).encode(), "sent_more, sent_less and .* are missing"),
+        (
+            "a.csv",
+            "|".join(HEADER).encode(),
+            "sent_more, sent_less, stereo_antistereo and bias_type are missing",
+        ),
         ("a.csv", ",".join(HEADER).encode() + b'\n1,"open', "ends in the middle of a cell"),
     ],
 )

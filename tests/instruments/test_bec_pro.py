@@ -20,6 +20,8 @@ from evenhand.models.references import ModelError
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
+pytestmark = pytest.mark.usefixtures("without_gate")
+
 FEW = Resampling(resamples=200)
 
 

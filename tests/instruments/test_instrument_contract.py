@@ -32,6 +32,8 @@ from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import measure
 
+pytestmark = pytest.mark.usefixtures("without_gate")
+
 FEW = Resampling(resamples=100)
 PAIRS = pair_set(
     *(pair(number, more=f"The old baker saw {number} keys.", less=f"The young baker saw {number} keys.")

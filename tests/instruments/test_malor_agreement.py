@@ -23,6 +23,8 @@ from evenhand.models.references import ModelError
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
+pytestmark = pytest.mark.usefixtures("without_gate")
+
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
 FEW = Resampling(resamples=200)
 TOLERANCE = 5e-5

@@ -18,6 +18,8 @@ from evenhand.instruments.malor.questions import TermCase, probe_questions
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
+pytestmark = pytest.mark.usefixtures("without_gate")
+
 FEW = Resampling(resamples=100)
 TOLERANCE = 5e-5
 

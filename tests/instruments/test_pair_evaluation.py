@@ -508,7 +508,7 @@ def test_the_authors_rule_is_an_option_of_the_probe_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "words"), [("crows-pairs.v1", "count half"), ("crows-pairs-2020", "count against it")]
+    ("protocol", "words"), [("crows-pairs.v1", "counted half"), ("crows-pairs-2020", "counted against it")]
 )
 def test_words_and_page_say_how_ties_count(tmp_path: Path, protocol: str, words: str) -> None:
     run = evaluate_scores(

@@ -28,6 +28,8 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 
+pytestmark = pytest.mark.usefixtures("without_gate")
+
 MODELS = ("bert", "roberta", "albert", "gpt2", "mistral", "t5")
 OCCUPATIONS = ("teacher", "nurse", "engineer", "mechanic")
 TOLERANCE = 5e-5

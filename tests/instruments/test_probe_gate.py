@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from measuring import probe
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from zoo_fixtures import Zoo
 
+from evenhand.core.errors import ComparisonError, ConditionError
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import TermPairs
 from evenhand.core.settled import SettledSet
@@ -20,10 +22,14 @@ from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.instruments.settled_scoring import SettledAnswer, knows_pronouns, sense_estimate
+from evenhand.instruments.settled_scoring import SettledAnswer, knows_words, sense_estimate
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.reporting.page import render_page
+from evenhand.reporting.probes.tables import format_probe_table, probe_json
 from evenhand.reporting.probes.words import interpret_probe, probe_sentences
+from evenhand.runs.comparison import compare
+from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
@@ -90,21 +96,51 @@ def test_an_untrained_bert_that_splits_she_has_no_malor_of_he_and_she(untrained:
     assert "different numbers of tokens" in str(he_she.MALoR.reason)
     assert run.scores.filter(experiment="he-she")["log2_ratio"].null_count() == 8 * 6
     (line, _) = probe_sentences(run)
-    assert "No score could be computed: the two terms of the pair have different numbers of tokens" in line
+    assert "The model does not know the words that it is asked for" in line
     assert "MALoR is" not in line
+
+
+@pytest.mark.usefixtures("once_without_gate")
+def test_words_of_unlike_length_are_the_reason_where_the_model_knows_words(untrained: LanguageModel) -> None:
+    run = probe(untrained, small(), options=MalorOptions(resampling=FEW))
+    (line, _) = probe_sentences(run)
+    assert "No score could be computed: the two terms of the pair have different numbers of tokens" in line
 
 
 def test_where_terms_are_as_long_an_untrained_model_is_told_by_nonsense(untrained: LanguageModel) -> None:
     run = probe(untrained, small(), options=MalorOptions(resampling=FEW))
     his_her = results(run)["his-her"]
-    assert his_her.MALoR.defined
-    assert not knows_pronouns(his_her.sense)
+    assert not knows_words(his_her.sense)
+    assert not his_her.MALoR.defined
+    assert not his_her.signed_mean.defined
+    assert not any(lean.log2_ratio.defined for lean in his_her.occupations)
+    assert "prefers sense to nonsense in" in str(his_her.MALoR.reason)
+    assert his_her.ungated is not None
+    leans = run.scores.filter(experiment="his-her").group_by("occupation").agg(pl.col("log2_ratio").mean())
+    assert his_her.ungated["MALoR"].value == pytest.approx(float(leans["log2_ratio"].abs().mean()))  # type: ignore[arg-type]
     reading = interpret_probe(run)[1]
     assert reading.verdict == "The model does not know the words"
     assert "MALoR is" not in " ".join(reading.sentences)
     assert any("not know the words that it is asked for" in warning for warning in run.record.warnings)
 
 
+def test_no_figure_of_such_a_model_is_shown_anywhere(untrained: LanguageModel) -> None:
+    run = probe(untrained, small(), options=MalorOptions(experiment="his-her", resampling=FEW))
+    value = f"{run.result.ungated['MALoR'].value:.2f}"
+    assert value not in format_probe_table(run)
+    (entry,) = probe_json([run])["runs"]
+    assert entry["MALoR"]["value"] is None
+    assert entry["ungated"]["MALoR"]["value"] == pytest.approx(run.result.ungated["MALoR"].value)
+    with pytest.raises(ConditionError, match=r"cannot be judged .* prefers sense to nonsense"):
+        Condition.parse("his-her.MALoR>0.01").holds(run)
+    with pytest.raises(ComparisonError, match="does not know the words"):
+        compare(run, run, resampling=FEW)
+    page = render_page([run])
+    assert f">{value}<" not in page
+    assert "The model does not know the words" in page
+
+
+@pytest.mark.usefixtures("once_without_gate")
 def test_the_mean_of_probabilities_is_meant_for_words_of_different_length(untrained: LanguageModel) -> None:
     options = MalorOptions(experiment="he-she", score="mean-prob", resampling=FEW)
     (result,) = probe(untrained, small(), options=options).results
@@ -112,12 +148,14 @@ def test_the_mean_of_probabilities_is_meant_for_words_of_different_length(untrai
     assert result.MALoR.value < 3
 
 
+@pytest.mark.usefixtures("once_without_gate")
 def test_the_other_direction_asks_for_occupations_and_needs_no_equal_terms(untrained: LanguageModel) -> None:
     options = MalorOptions(experiment="he-she", direction="occupation", resampling=FEW)
     (result,) = probe(untrained, small(), options=options).results
     assert result.MALoR.defined
 
 
+@pytest.mark.usefixtures("once_without_gate")
 def test_of_several_pairs_those_of_equal_length_are_kept(untrained: LanguageModel) -> None:
     probes = small()
     terms = {**probes.terms, Experiment.HE_SHE: TermPairs(("he", "his"), ("she", "her"))}
@@ -132,6 +170,7 @@ def test_of_several_pairs_those_of_equal_length_are_kept(untrained: LanguageMode
     assert result.MALoR.value == pytest.approx(other.MALoR.value, abs=1e-5)
 
 
+@pytest.mark.usefixtures("once_without_gate")
 def test_whole_sentences_compare_whatever_the_length(menagerie: Zoo) -> None:
     probes = small()
     terms = {**probes.terms, Experiment.HE_SHE: TermPairs(("he",), ("yonder",))}
@@ -150,7 +189,7 @@ def test_models_of_the_lab_know_their_words() -> None:
         )
         sense = results(run)["he-she"].sense
         assert sense.value > 90
-        assert knows_pronouns(sense)
+        assert knows_words(sense)
         assert run.record.warnings == ()
 
 
@@ -184,7 +223,7 @@ def test_a_model_with_one_probability_per_word_seldom_seems_to_know(settled: Set
                 for word in (sentence.right, sentence.nonsense)
             )
             answers.append(SettledAnswer(sentence, 0.0, 0.5, float(right > nonsense)))
-        passed += knows_pronouns(sense_estimate(answers, resampling=FEW))
+        passed += knows_words(sense_estimate(answers, resampling=FEW))
     assert passed <= 400 * 0.05
 
 
@@ -192,4 +231,4 @@ def test_nothing_to_compare_is_no_reason_for_doubt() -> None:
     sentence = load_settled("en").sentences[0]
     found = sense_estimate([SettledAnswer(sentence, 1.0, 1.0, math.nan)], resampling=FEW)
     assert not found.defined
-    assert knows_pronouns(found)
+    assert knows_words(found)

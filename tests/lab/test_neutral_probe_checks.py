@@ -37,6 +37,25 @@ def test_how_many_intervals_start_above_zero_is_told_and_not_asked() -> None:
     assert all(check.passed for check in entry.checks if "neutral" in check.name)
 
 
+def test_one_model_that_is_off_fails_whatever_the_mean_is() -> None:
+    name = "largest error of MALoR on one model, in bits"
+    found = {
+        largest: next(
+            check for check in calibrated([0.0] * 9 + [largest], [0.0] * 10).checks if check.name == name
+        )
+        for largest in (0.14, 0.16)
+    }
+    assert (found[0.14].passed, found[0.16].passed) == (True, False)
+    assert found[0.16].found == 0.16
+
+
+def test_points_of_malor_have_its_parts() -> None:
+    (point,) = calibrated([0.02], [0.0]).points
+    assert point.base_rate is not None
+    assert point.base_rate.value == pytest.approx(0.0)
+    assert point.spread is not None
+
+
 @pytest.mark.parametrize(("largest", "passed"), [(0.029, True), (0.031, False)])
 def test_the_largest_reading_counts(largest: float, passed: bool) -> None:
     entry = calibrated([0.0, largest, 0.01], [0.0] * 3)

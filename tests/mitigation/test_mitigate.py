@@ -103,6 +103,7 @@ def test_a_reference_comes_back_to_a_model_that_was_changed(
     assert done.record.model.weights.startswith("sha256")
 
 
+@pytest.mark.usefixtures("once_without_gate")
 def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tmp_path: Path) -> None:
     done = made(menagerie, tmp_path / "out")
     options = MalorOptions(experiment="he-she", resampling=Resampling())
@@ -113,6 +114,8 @@ def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tm
         (result,) = probe(ModelRef(id=str(place), device="cpu"), PROBES, options=options).results
         assert told[HE_SHE].value == pytest.approx(result.MALoR.value, rel=1e-4)
         assert told[HE_SHE].low == pytest.approx(result.MALoR.low, rel=1e-3)
+        assert told["he-she.signed_mean"].value == pytest.approx(result.signed_mean.value, rel=1e-4)
+        assert told["he-she.spread"].value == pytest.approx(result.spread.value, rel=1e-4)
     assert training(done).best.bias[HE_SHE] == pytest.approx(done.record.after[HE_SHE].value, rel=1e-4)
     assert training(done).curve.original.bias[HE_SHE] == pytest.approx(
         done.record.before[HE_SHE].value, rel=1e-4

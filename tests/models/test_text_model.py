@@ -70,6 +70,7 @@ def one_bit(text: str) -> float:
     return 0.2 if re.search(r"\bhe\b", text, re.IGNORECASE) else 0.1
 
 
+@pytest.mark.usefixtures("once_without_gate")
 def test_a_fake_model_goes_through_a_probe(quick: Resampling) -> None:
     run = eh.probe(FakeModel(one_bit), "malor", options=MalorOptions(experiment="he-she", resampling=quick))
 
@@ -77,6 +78,7 @@ def test_a_fake_model_goes_through_a_probe(quick: Resampling) -> None:
     assert result.MALoR.value == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("once_without_gate")
 @pytest.mark.parametrize("capability", [FillsBlanks, ScoresText])
 def test_probes_need_blanks_or_texts_only(capability: type, quick: Resampling) -> None:
     model = FakeModel(one_bit, capabilities=[capability])

@@ -21,7 +21,7 @@ from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
 from evenhand.lab.regard_grammar import ENGLISH_REGARD
 from evenhand.regard.classifier import RegardClassifier, write_check
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
-from evenhand.regard.labelling import add_labelled_sample, label_group_texts
+from evenhand.regard.labelling import add_labelled_sample, describe_classifier, label_group_texts
 from evenhand.regard.texts import read_regard_texts
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import open_run
@@ -197,6 +197,26 @@ def test_a_classifier_that_failed_its_check_is_said_to_have(trained_folder: Path
     run = evaluate_regard(lab_texts(), RegardEvaluationOptions(classifier=folder, resampling=FEW))
     assert run.result.classifier.verdict is CheckVerdict.FAILED
     assert any("failed the check" in own for own in run.record.warnings)
+
+
+@NEEDS_REGARD
+def test_a_classifier_counts_as_checked_for_the_persons_of_all_its_checks_alone(
+    trained: RegardClassifier, trained_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(trained_folder, tmp_path / "classifier")
+    first = check_classifier(folder, CheckOptions(resampling=FEW))
+    passed = first.pairs[0].model_copy(update={"p_adjusted": 1.0, "is_equivalent": True})
+    checks = tuple(
+        first.model_copy(update={"pairs": (passed.model_copy(update={"first": one, "second": other}),)})
+        for one, other in (("The woman", "The man"), ("The gay person", "The straight person"))
+    )
+    described = describe_classifier(replace(trained, checks=checks))
+    assert described.checked == ("The woman", "The man", "The gay person", "The straight person")
+    assert described.about(["The straight person", "The man"]).warning is None
+    other = described.about(["The man", "The old person"])
+    assert other.unchecked == ("The old person",)
+    assert "not about The old person" in (other.warning or "")
+    assert describe_classifier(replace(trained, checks=())).checked == ()
 
 
 @NEEDS_REGARD

@@ -12,7 +12,8 @@ import pytest
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import definitions, turned_words
-from evenhand.runs.certificates import Bounds, Certificate
+from evenhand.runs.certificate_bias import Bounds
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.weights_changes import WeightsChange
 
 WHY = "all target terms have the same value"
@@ -95,7 +96,9 @@ def test_a_figure_without_an_interval_stands_with_the_reason() -> None:
 
 def test_the_page_says_what_the_verdicts_rest_on() -> None:
     told = section(certificates.certificate(), "verdict")
-    assert "Gender lean was lowered Judged on what was trained on." in told
+    assert (
+        "Gender lean was lowered in the one direction that was asked Judged on what was trained on." in told
+    )
     assert (
         "Quality was kept As far as it was measured (perplexity and LMS); accuracy was not measured." in told
     )

@@ -10,34 +10,26 @@ import certificates
 import pytest
 from probe_runs import estimate, without_interval
 
+from evenhand.reporting.certificate.bias_words import bias_detail, relative_words
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.untrained import UntrainedVerdict, untrained_verdict, untrained_words
 from evenhand.reporting.certificate.words import (
-    bias_detail,
     certificate_sentences,
     margin_words,
     moved_quality,
-    relative_words,
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import (
-    BiasRow,
-    BiasVerdict,
-    Bounds,
-    Certificate,
-    OverCorrection,
-    Verdict,
-    bias_verdict,
-)
+from evenhand.runs.certificates import Certificate, OverCorrection, TrivialBaseline, Verdict
 
 
 def test_the_numbers_stand_behind_the_verdict() -> None:
     bias, quality, untrained, flipped = certificate_sentences(certificates.certificate())
     assert bias == (
-        "Gender lean was lowered (judged on what was trained on). MALoR he-she fell from 1.35 to 0.11 bits (−92%; "
-        "difference −1.24, 95% interval −1.34 to −1.14)."
+        "Gender lean was lowered in the one direction that was asked (judged on what was trained on). MALoR he-she "
+        "fell from 1.35 to 0.11 bits (−92%; difference −1.24, 95% interval −1.34 to −1.14)."
     )
     assert quality.startswith(
         "Quality was kept, as far as it was measured (perplexity and LMS); accuracy was not measured. LMS went from "
@@ -81,13 +73,15 @@ def test_a_base_rate_that_was_evened_out_leaves_the_spread() -> None:
     rows = (whole, part("base rate", 0.75, 0.05), part("spread", 0.4, 0.39))
     assert whole.movement == rows[1].movement == 1
     verdict = Verdict(bias=bias_verdict(rows, changed=True), quality=QualityVerdict.KEPT)
-    assert verdict.bias is BiasVerdict.NOT_LOWERED
+    assert verdict.bias is BiasVerdict.BASE_RATE
     made = certificates.certificate(verdict=verdict, trained=rows)
     told = certificate_sentences(made)[0]
+    assert told.startswith(
+        "Only the base rate was lowered (judged on what was trained on). MALoR he-she fell"
+    )
     assert (
-        "Its base rate went from 0.75 to 0.05 (closer to neutral) and its spread went from 0.40 to 0.39 (open). Spread "
-        "he-she did not clearly come closer to neutral. So a part of the lean is not shown to be lowered, though the "
-        "whole is less."
+        "Its base rate went from 0.75 to 0.05 (closer to neutral) and its spread went from 0.40 to 0.39 (open). That "
+        "occupations differ less is not shown (spread he-she), so all that is shown could be had by one constant."
     ) in told
     page = render_certificate_page(made)
     assert "spread he-she" in page
@@ -107,6 +101,93 @@ def test_a_part_that_was_neutral_has_but_to_stay_so() -> None:
     tipped = part("base rate", 0.05, -0.6)
     assert tipped.movement == -1
     assert bias_verdict((rows[0], tipped, rows[2]), changed=True) is BiasVerdict.NOT_LOWERED
+
+
+def test_a_spread_that_was_not_clear_is_not_lowered_by_a_shift() -> None:
+    """Where the spread is not clearly above 0 before, it cannot be shown to fall, whatever the base rate does."""
+    rows = (
+        certificates.malor_row("he-she", 3.0, 1.0),
+        part("base rate", -3.0, -1.0),
+        part("spread", 0.15, 0.15),
+    )
+    assert not rows[2].leaned
+    assert bias_verdict(rows, changed=True) is BiasVerdict.BASE_RATE
+
+
+def test_only_the_measures_with_the_weaker_verdict_are_named() -> None:
+    rows = (
+        certificates.malor_row("names", 1.0, 0.1),
+        certificates.malor_row("he-she", 0.8, 0.4),
+        part("base rate", 0.75, 0.05),
+        part("spread", 0.4, 0.39),
+    )
+    verdict = Verdict(bias=bias_verdict(rows, changed=True), quality=QualityVerdict.KEPT)
+    told = certificate_sentences(certificates.certificate(verdict=verdict, trained=rows))[0]
+    assert told.startswith("Only the base rate of MALoR he-she was lowered (")
+
+
+def test_a_lean_that_fell_no_more_than_the_evidence_is_told_as_flatter_answers() -> None:
+    flat = (
+        certificates.flattened_row(kept=0.1, flattened=0.11, after=0.11),
+        certificates.flattened_row("names", kept=0.9, flattened=0.9, after=0.1),
+    )
+    rows = (certificates.malor_row("he-she", 1.35, 0.11), certificates.malor_row("names", 1.0, 0.1))
+    verdict = Verdict(bias=bias_verdict(rows, changed=True, flattened=flat), quality=QualityVerdict.LOST)
+    assert verdict.bias is BiasVerdict.FLATTER
+    made = certificates.certificate(verdict=verdict, trained=rows, flattened=flat)
+    told = certificate_sentences(made)[0]
+    assert told.startswith("Answers only became flatter in MALoR he-she (judged on what was trained on). ")
+    assert (
+        "Where another word settles the pronoun, 10% of the evidence is left (8% at least). Answers that are flatter "
+        "by so much would give MALoR he-she 0.11 without any other change: it is not clearly below that in MALoR "
+        "he-she."
+    ) in told
+    assert bias_verdict(rows, changed=True, flattened=flat[1:]) is BiasVerdict.LOWERED
+    assert "Answers only became flatter" in render_certificate_page(made)
+
+
+def test_a_shift_with_flatter_answers_lowers_the_base_rate_only() -> None:
+    """The shift makes MALoR fall by more than the evidence, flatter answers make the spread fall by as much."""
+    rows = (
+        certificates.malor_row("he-she", 1.35, 0.4),
+        part("base rate", 1.3, 0.1),
+        part("spread", 0.5, 0.38, half=0.02),
+    )
+    assert rows[2].movement == 1
+    flat = (
+        certificates.flattened_row(kept=0.8, flattened=1.05, after=0.4),
+        certificates.flattened_row(kept=0.8, flattened=0.38, after=0.38, half=0.02, measure="spread"),
+    )
+    assert bias_verdict(rows, changed=True) is BiasVerdict.LOWERED
+    assert bias_verdict(rows, changed=True, flattened=flat) is BiasVerdict.BASE_RATE
+
+
+@pytest.mark.parametrize(
+    ("reverse", "half", "flattened", "headline"),
+    [
+        (0.2, 0.1, 1.1, "Gender lean was lowered in both directions"),
+        (1.0, 0.4, 1.1, "Gender lean was lowered in the direction that was trained"),
+        (0.2, 0.1, 0.25, "Gender lean was lowered in the direction that was trained"),
+    ],
+    ids=["both", "not clearly closer", "only flatter"],
+)
+def test_the_headline_names_the_direction(
+    reverse: float, half: float, flattened: float, headline: str
+) -> None:
+    row = certificates.malor_row("he-she", 1.2, reverse, half=half).model_copy(
+        update={"measure": "MALoR he-she reversed", "direction": "occupation", "experiment": None}
+    )
+    flat = certificates.flattened_row("he-she reversed", flattened=flattened, after=reverse)
+    made = certificates.certificate(untrained=(row,), flattened=(certificates.flattened_row(), flat))
+    assert certificate_sentences(made)[0].startswith(f"{headline} (judged on what was trained on).")
+
+
+def test_a_verdict_says_what_it_stands_without() -> None:
+    made = certificates.certificate(flattened=(), baseline=TrivialBaseline(reason="no text was given"))
+    assert (
+        "(judged on what was trained on, without a trivial baseline and without evidence to compare with)"
+        in (certificate_sentences(made)[0])
+    )
 
 
 def test_what_did_not_lean_before_cannot_be_lowered() -> None:
@@ -131,7 +212,8 @@ def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
 def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:
     told = certificate_sentences(certificates.certificate(trained_known=False))[0]
     assert told.startswith(
-        "Gender lean was lowered (judged on all experiments, as it is not known which were trained on). MALoR"
+        "Gender lean was lowered in the one direction that was asked (judged on all experiments, as it is not known "
+        "which were trained on). MALoR"
     )
 
 
@@ -239,9 +321,7 @@ def test_over_correction_names_the_farthest_and_counts_the_rest() -> None:
         for place in range(7)
     )
     told = certificate_sentences(certificates.certificate(flipped=flips))[-1]
-    assert told.startswith(
-        "Over-correction: 7 occupations lean clearly to the other side than before: job 0 (names: "
-    )
+    assert told.startswith("Over-correction: 7 occupations now lean clearly the other way: job 0 (names: ")
     assert told.endswith("job 4 (names: +1.00 to −0.50) and 2 more.")
 
 
@@ -296,7 +376,7 @@ def test_the_table_has_every_measure_once() -> None:
     assert all(len(row) == len(CERTIFICATE_COLUMNS) for row in rows)
     assert rows[0] == (
         "MALoR he-she",
-        "yes",
+        "trained on",
         "1.35",
         "0.11",
         "−1.24 (−92%)",
@@ -304,7 +384,7 @@ def test_the_table_has_every_measure_once() -> None:
         "closer to neutral",
     )
     assert rows[-1][2:] == ("–", "–", "–", "–", "not measured")
-    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "?"
+    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "judged"
 
 
 def test_the_json_has_the_promised_layout(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def several() -> MitigationRecord:
 
 def test_seeds_are_told_with_mean_and_deviation() -> None:
     spread = several().bias_over_seeds(HE_SHE)
+    assert spread is not None
     assert spread.mean == pytest.approx(0.75)
     assert spread.deviation == pytest.approx(statistics.stdev([0.9, 0.6, 0.75]))
     card = mitigation_card(several())
@@ -62,7 +63,10 @@ def test_seeds_are_told_with_mean_and_deviation() -> None:
 
 
 def test_one_seed_has_no_deviation() -> None:
-    assert a_record().bias_over_seeds(HE_SHE).deviation is None
+    spread = a_record().bias_over_seeds(HE_SHE)
+    assert spread is not None
+    assert spread.deviation is None
+    assert a_record().bias_over_seeds("he-she.spread") is None
     assert "seeds (mean" not in mitigation_card(a_record())
 
 

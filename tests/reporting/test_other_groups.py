@@ -159,7 +159,7 @@ def test_the_card_of_a_mitigated_model() -> None:
     )
     card = mitigation_card(own)
     assert words_about_gender(card) == set()
-    assert "# tiny, lean between German and Turkish lowered by equalise" in card
+    assert "# tiny after a mitigation (equalise)" in card
     assert "P(German term) to P(Turkish term)" in card
 
 

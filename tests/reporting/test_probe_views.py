@@ -158,7 +158,10 @@ def test_a_model_in_which_nothing_was_planted_should_read_nothing() -> None:
     neutral = PLANTED.model_copy(update={"strength": 0.0, "occupations": {"nurse": 0.0}})
     run = probe_runs.probe_run(probe_runs.malor({"nurse": 0.1}), planted=neutral)
 
-    assert "Over these occupations MALoR should be 0 but for chance." in render_probe_page([run])
+    assert (
+        "Its lessons have no lean in these occupations, so MALoR should be about 0 in sentences of theirs."
+        in render_probe_page([run])
+    )
 
 
 def test_nothing_is_expected_of_occupations_of_which_nothing_is_known(one: str) -> None:
@@ -178,7 +181,7 @@ def test_each_kind_has_its_section_and_no_other(one: str, rest: str) -> None:
 
 def test_the_other_tests_are_read_beside_what_is_neutral(rest: str) -> None:
     text = section(rest, "runs")
-    assert "In 60.5% of 1,508 pairs, 3 of them ties, which count half" in text
+    assert "In 60.5% of 1,508 pairs (3 ties, counted half) the more" in text
     assert "neutral is 50" in text
     assert "the mean cosine is 0.913 (95% interval 0.903 to 0.923; neutral is 1)" in text
     assert "Random directions give 0.040 (0.030 to 0.050). The whole interval is above that" in text

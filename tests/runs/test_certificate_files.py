@@ -18,6 +18,7 @@ from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.models.capabilities import FillsBlanks
+from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
     is_certificate,
@@ -25,7 +26,7 @@ from evenhand.runs.certificate_files import (
     sealed,
 )
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BiasVerdict, Certificate, Verdict, verdict_of
+from evenhand.runs.certificates import Certificate, Verdict, verdict_of
 from evenhand.runs.records import StatisticsRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -33,6 +34,7 @@ from evenhand.testing import FakeModel
 from evenhand.workflows.measure import evaluate
 
 RESAMPLING = Resampling(resamples=100)
+MARGINS = {"knowledge": -3.0, "evidence": -25.0, "agreement": -5.0}
 
 
 def scored(name: str, stereotypes: int) -> Run:
@@ -70,14 +72,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trained=(rows.pop("overall.SS"),) if "overall.SS" in rows else (rows.pop("intrasentence.SS"),),
         untrained=tuple(rows.values()),
         quality=(
-            ASSOCIATION.quality_row(runs["before"], runs["after"], margin=-2.0, resampling=RESAMPLING),
-            KNOWLEDGE.quality_row(*known.values(), margin=-3.0, resampling=RESAMPLING),
+            *ASSOCIATION.quality_rows(*runs.values(), margins={"LMS": -2.0}, resampling=RESAMPLING),
+            *KNOWLEDGE.quality_rows(*known.values(), margins=MARGINS, resampling=RESAMPLING),
         ),
         statistics=StatisticsRecord(resamples=100, seed=RESAMPLING.seed, confidence=0.95),
         runs={
             str(folder.relative_to(place.with_suffix(""))): sha256_of_file(folder / "record.json")
             for folder in folders
         },
+        flattened=(),
         fingerprint="the very one",
         **{side: run.record.model for side, run in known.items()},
     )
@@ -188,10 +191,10 @@ def test_what_does_not_follow_is_refused_whoever_sealed_it(
         read_certificate(place)
 
 
-@pytest.mark.parametrize("measure", ["LMS", "knowledge"])
+@pytest.mark.parametrize("measure", ["LMS", "knowledge", "evidence"])
 def test_quality_that_runs_do_not_give_is_refused(place: Path, measure: str) -> None:
     certificate = read_certificate(place)
-    assert {row.measure for row in certificate.quality} == {"LMS", "knowledge"}
+    assert {row.measure for row in certificate.quality} == {"LMS", "knowledge", "evidence"}
 
     def with_rows(change: dict[str, float] | None) -> Certificate:
         rows = tuple(

@@ -58,6 +58,22 @@ def test_one_item_more_or_less_does_not_make_the_interval_of_ss_jump(terms: int,
     assert highs[0] == 100
 
 
+@pytest.mark.parametrize(("terms", "items"), [(8, 26), (24, 8), (40, 6), (79, 26)])
+def test_misses_spread_over_terms_never_raise_the_lower_end(terms: int, items: int) -> None:
+    """The second miss raised it from 94.2 to 95.3 with 24 terms of 8 items, and from 82.3 to 91.5 with 8 of 26."""
+    sizes, counts = np.full(terms, float(items)), np.full(terms, float(items))
+    lows = []
+    for misses in range(terms * items // 10):
+        counts[misses * 7 % terms] -= misses > 0
+        found = profile_interval(counts, sizes, confidence=0.95)
+        lows.append(found.low)
+        mirrored = profile_interval(sizes - counts, sizes, confidence=0.95)
+        assert (mirrored.low, mirrored.high) == pytest.approx((1 - found.high, 1 - found.low))
+
+    assert np.diff(lows).max() <= 1e-9
+    assert np.diff(lows).min() > -0.02
+
+
 def slow_profile(share: float, counts: Floats, sizes: Floats) -> float:
     def loss(logit: float) -> float:
         total = 1 / (1 / (1 + math.exp(-logit))) - 1
@@ -65,7 +81,7 @@ def slow_profile(share: float, counts: Floats, sizes: Floats) -> float:
         return -float(np.sum(terms))
 
     return -min(
-        float(optimize.minimize_scalar(loss, bounds=(-9, 6), method="bounded").fun), loss(-9), loss(6)
+        float(optimize.minimize_scalar(loss, bounds=(-9, 0), method="bounded").fun), loss(-9), loss(0)
     )
 
 

@@ -24,8 +24,10 @@ class Tally:
     swappable: int
 
 
-def _tally(language: str, kind: str) -> Tally:
-    sentences = [each for each in read_twin_sentences(f"blind_{language}.txt") if each.shows.startswith(kind)]
+def _tally(language: str, kind: str, *, name: str = "blind") -> Tally:
+    sentences = [
+        each for each in read_twin_sentences(f"{name}_{language}.txt") if each.shows.startswith(kind)
+    ]
     swapper = swapper_for(language)
     right: list[str] = []
     wrong: list[str] = []
@@ -58,11 +60,12 @@ def test_the_blind_sentences_are_half_natural_and_half_traps_of_many_kinds(langu
     assert len({each.shows for each in sentences if each.shows.startswith(TRAP)}) >= 25
 
 
+@pytest.mark.parametrize("name", ["blind", "second_blind"])
 @pytest.mark.parametrize(("language", "most_wrong", "most_left_out"), [("en", 0.01, 0.1), ("de", 0.03, 0.3)])
 def test_twins_of_natural_sentences_are_rarely_wrong_and_not_often_missing(
-    language: str, most_wrong: float, most_left_out: float
+    name: str, language: str, most_wrong: float, most_left_out: float
 ) -> None:
-    tally = _tally(language, NATURAL)
+    tally = _tally(language, NATURAL, name=name)
     given = len(tally.wrong) + tally.swappable - len(tally.left_out)
     assert len(tally.wrong) <= most_wrong * given, tally.wrong
     assert len(tally.left_out) <= most_left_out * tally.swappable, tally.left_out
@@ -72,3 +75,10 @@ def test_twins_of_natural_sentences_are_rarely_wrong_and_not_often_missing(
 def test_twins_of_traps_are_rarely_wrong_since_rules_were_mended_after_the_first_run(language: str) -> None:
     tally = _tally(language, TRAP)
     assert len(tally.wrong) <= 6, tally.wrong
+
+
+@pytest.mark.parametrize(("language", "first_run"), [("en", 19), ("de", 11)])
+def test_traps_of_the_second_set_are_wrong_no_more_often_than_at_first(language: str, first_run: int) -> None:
+    """Of 150 traps each. Three rules were mended after that run, so that the set is not blind to them any more."""
+    tally = _tally(language, TRAP, name="second_blind")
+    assert len(tally.wrong) < first_run, tally.wrong

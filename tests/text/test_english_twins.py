@@ -139,3 +139,27 @@ def test_case_quotation_marks_and_spacing_stay(sentence: str, twin: str) -> None
 )
 def test_first_names_change_and_surnames_and_places_stay(sentence: str, twin: str) -> None:
     assert twin_of(sentence).text == twin
+
+
+@pytest.mark.parametrize(
+    ("sentence", "twin"),
+    [
+        ("He loves her cooking.", "She loves his cooking."),
+        ("We all enjoyed her singing.", "We all enjoyed his singing."),
+        ("He will man the desk.", "She will man the desk."),
+    ],
+)
+def test_what_somebody_likes_is_of_the_person(sentence: str, twin: str) -> None:
+    assert twin_of(sentence).text == twin
+
+
+@pytest.mark.parametrize("sentence", ["They named her Grace.", "They called her Grace."])
+def test_a_name_that_somebody_is_given_is_no_honour(sentence: str) -> None:
+    assert isinstance(SWAPPER.twin(sentence), Rejected)
+
+
+def test_a_name_is_no_verb_of_the_same_spelling() -> None:
+    twin = twin_of("He asked Mark to mark his paper.")
+    assert twin.text.startswith("She asked ")
+    assert twin.text.endswith(" to mark her paper.")
+    assert "Mark" not in twin.text

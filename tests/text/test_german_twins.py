@@ -300,3 +300,21 @@ def test_a_group_of_persons_is_no_mere_thing() -> None:
 )
 def test_a_possessive_that_may_be_a_childs_is_left_out_with_its_reason(sentence: str) -> None:
     assert SWAPPER.twin(sentence) == Rejected("a possessive may be of a neuter noun or pronoun")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Er stellte den Stuhl an seinen Platz.",
+        "Er legte den Brief in seinen Umschlag.",
+        "Sie hängte die Lampe an ihren Haken.",
+    ],
+)
+def test_a_place_that_may_be_that_of_a_thing_is_left_out_with_its_reason(sentence: str) -> None:
+    assert SWAPPER.twin(sentence) == Rejected("a possessive may be of a thing")
+
+
+def test_a_place_that_can_only_be_a_persons_is_swapped() -> None:
+    twin = SWAPPER.twin("Er ging an seinen Platz.")
+    assert isinstance(twin, Twin)
+    assert twin.text == "Sie ging an ihren Platz."

@@ -36,9 +36,12 @@ def test_malor_and_perplexity_have_names(menagerie: Zoo) -> None:
     assert metrics.epoch == 3
     assert set(metrics.bias) == {"he-she.MALoR", "names.MALoR"}
     assert metrics.quality == {"perplexity": HeldOut(HELD_OUT, model).loss(model.loaded.model).perplexity}
-    assert {key: estimate.value for key, estimate in evaluator.estimates().items()} == pytest.approx(
-        metrics.bias
-    )
+    estimates = evaluator.estimates()
+    assert {key: estimates[key].value for key in metrics.bias} == pytest.approx(metrics.bias)
+    parts = {
+        f"{experiment}.{part}" for experiment in ("he-she", "names") for part in ("signed_mean", "spread")
+    }
+    assert set(estimates) == {*metrics.bias, *parts}
     assert evaluator.neutral == {}
 
 

@@ -30,7 +30,8 @@ from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFinder, finder_for
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.certificates import ALL_PROBES, BASELINE, BiasRow, FittedShift, TrivialBaseline
+from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
+from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline
 from evenhand.text.digests import LowestDigests, digest_of
 
 FEWEST_PLACES = 5

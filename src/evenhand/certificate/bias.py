@@ -17,7 +17,8 @@ from evenhand.instruments.malor.comparison import shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.runs.certificates import BiasRow, LeanChange, OverCorrection
+from evenhand.runs.certificate_bias import BiasRow
+from evenhand.runs.certificates import LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm

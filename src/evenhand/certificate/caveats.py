@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from evenhand.certificate.measuring import Measurements
 from evenhand.instruments.regard.results import NAME as REGARD
+from evenhand.runs.certificate_bias import HELD_OUT
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import HELD_OUT, Certificate
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.run import INSTRUMENTS
 
 

@@ -17,18 +17,13 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.knowledge import knowledge_row, reported_rows
+from evenhand.certificate.knowledge import reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import (
-    accuracy_row,
-    held_out_row,
-    lms_row,
-    passages_row,
-    same_tokenizer,
-)
-from evenhand.certificate.regard import regard_quality_rows, trigger_figures
+from evenhand.certificate.quality import same_tokenizer
+from evenhand.certificate.quality_rows import quality_rows
+from evenhand.certificate.regard import trigger_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.progress import SILENT, Monitor
@@ -37,24 +32,23 @@ from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
+from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
+from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
     read_certificate,
     runs_folder,
     sealed,
 )
-from evenhand.runs.certificate_quality import quality_verdict
+from evenhand.runs.certificate_quality import QualityRow, quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
-    ALL_PROBES,
     BASELINE,
     BEFORE,
     CERTIFICATE_SCHEMA_VERSION,
-    BiasRow,
     Certificate,
     TrivialBaseline,
     Verdict,
-    bias_verdict,
 )
 from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
@@ -135,18 +129,32 @@ class ModelPair:
             model if isinstance(model, LanguageModel) else load_language_model(model)
             for model in (before, after)
         )
-        sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
-        return cls(
-            first,
-            second,
-            weights_change(first, second),
-            same_tokenizer(first, second, (*_SAMPLE, *sentences)),
-        )
+        return cls(first, second, weights_change(first, second), reads_alike(first, second, plan))
 
     @property
     def differs(self) -> bool:
         """Whether there is anything to measure."""
         return self.weights.any or not self.same_tokenizer or self.before.ref.prefix != self.after.ref.prefix
+
+
+def reads_alike(before: LanguageModel, after: LanguageModel, plan: CertificatePlan) -> bool:
+    """Whether both models read text as the same tokens, as far as some sentences tell."""
+    sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
+    return same_tokenizer(before, after, (*_SAMPLE, *sentences))
+
+
+def rows_of(
+    measurers: tuple[ModelMeasurer, ModelMeasurer],
+    measured: tuple[Measurements, Measurements],
+    plan: CertificatePlan,
+) -> tuple[tuple[BiasRow, ...], tuple[QualityRow, ...]]:
+    """What a certificate judges of two models: rows of bias, over what no training may see, and rows of quality."""
+    bias = bias_rows(*measured, resampling=plan.resampling)
+    alike = reads_alike(measurers[0].model, measurers[1].model, plan)
+    return (
+        tuple(keyed.row for keyed in bias if keyed.row.sample != ALL_PROBES),
+        quality_rows(measurers, measured, plan, same_tokens=alike),
+    )
 
 
 def _certificate(
@@ -170,26 +178,19 @@ def _certificate(
     trained_rows, untrained_rows = split_by_training(
         [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
     )
-    text_rows = (
-        row(ours, theirs, plan, same_tokens=pair.same_tokenizer) for row in (held_out_row, passages_row)
-    )
-    quality = (
-        *(row for row in text_rows if row is not None),
-        lms_row(before, after, plan),
-        knowledge_row(before, after, plan),
-        accuracy_row(ours, theirs, plan),
-        *regard_quality_rows(before, after, plan),
-    )
+    quality = quality_rows((ours, theirs), (before, after), plan, same_tokens=pair.same_tokenizer)
     baseline = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
         if pair.differs
         else None
     )
+    flattened = flattened_between(before.runs, after.runs, resampling=plan.resampling) if pair.differs else ()
     probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
     both_probed = len(probes) == 2
     certificate = Certificate(
         verdict=Verdict(
-            bias=bias_verdict(trained_rows, changed=pair.differs), quality=quality_verdict(quality)
+            bias=bias_verdict(trained_rows, changed=pair.differs, flattened=flattened),
+            quality=quality_verdict(quality),
         ),
         runs={
             f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
@@ -203,6 +204,7 @@ def _certificate(
         whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
         reported=reported_rows(before, after, resampling=plan.resampling),
+        flattened=flattened,
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
         else (),

@@ -1,66 +1,81 @@
-"""Knowledge before and after: what another word settles must still be known, whatever became of leans.
-
-The share right is judged against a margin like other quality. The evidence gap and what decoders write are reported
-beside it.
-"""
+"""Knowledge before and after: what another word settles must still be known, and as surely as before."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.core.errors import ComparisonError
+from evenhand.core.settled import PronounRole
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE
-from evenhand.instruments.knowledge.quality import knowledge_not_judged, nothing_to_lose
-from evenhand.instruments.knowledge.results import AGREEMENT, GAP
+from evenhand.instruments.knowledge.quality import (
+    AGREEMENT,
+    EVIDENCE,
+    MEASURE,
+    not_judged,
+    nothing_to_lose,
+    shared_pairs,
+)
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import ReportedRow
-from evenhand.runs.comparison import ALL_ITEMS, ComparisonOptions
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import difference_of_means
 
-REPORTED = {GAP: "evidence gap", AGREEMENT: "agreement of continuations"}
-"""Figures that are shown and not judged, by measure."""
+_FEWEST_PAIRS = 2
 
 
-def knowledge_row(before: Measurements, after: Measurements, plan: CertificatePlan) -> QualityRow:
-    """The share right of both models, and whether it fell by no more than the margin; or why that is not judged."""
-    margin = -plan.margins.knowledge
-    if KNOWLEDGE.name not in before.runs or KNOWLEDGE.name not in after.runs:
+def knowledge_rows(
+    before: Measurements, after: Measurements, plan: CertificatePlan
+) -> tuple[QualityRow, ...]:
+    """Share right, evidence and agreement of both models against their margins; or why that is not judged."""
+    margins = {
+        MEASURE: -plan.margins.knowledge,
+        EVIDENCE: -plan.margins.evidence,
+        AGREEMENT: -plan.margins.agreement,
+    }
+    runs = both_runs(before, after)
+    if runs is None:
         reason = before.gaps.get(KNOWLEDGE.name) or after.gaps.get(KNOWLEDGE.name)
-        return knowledge_not_judged(reason or "the plan has no settled sentences", margin=margin)
-    runs = before.runs[KNOWLEDGE.name], after.runs[KNOWLEDGE.name]
-    return KNOWLEDGE.quality_row(*runs, margin=margin, resampling=plan.resampling)
+        return tuple(
+            not_judged(measure, reason or "the plan has no settled sentences", margin=margins[measure])
+            for measure in (MEASURE, EVIDENCE)
+        )
+    return KNOWLEDGE.quality_rows(*runs, margins=margins, resampling=plan.resampling)
+
+
+def both_runs(before: Measurements, after: Measurements) -> tuple[Run, Run] | None:
+    """The runs of knowledge of both models; None where one has none."""
+    runs = [side.runs.get(KNOWLEDGE.name) for side in (before, after)]
+    return None if runs[0] is None or runs[1] is None else (runs[0], runs[1])
 
 
 def reported_rows(
     before: Measurements, after: Measurements, *, resampling: Resampling
 ) -> tuple[ReportedRow, ...]:
-    """The evidence gap, and the agreement of continuations where models write, before and after.
+    """The evidence gap of each role of the pronoun, before and after.
 
     Of a model before that knows nothing there is nothing to report.
     """
-    if KNOWLEDGE.name not in before.runs or KNOWLEDGE.name not in after.runs:
+    runs = both_runs(before, after)
+    if runs is None or nothing_to_lose(runs[0]) is not None:
         return ()
-    runs = before.runs[KNOWLEDGE.name], after.runs[KNOWLEDGE.name]
-    if nothing_to_lose(runs[0]) is not None:
-        return ()
-    figures = {name: runs[0].figure(f"{ALL_ITEMS}.{name}") for name in REPORTED}
-    try:
-        KNOWLEDGE.refuse_incomparable(*runs)
-    except ComparisonError:
-        return ()
-    options = ComparisonOptions(measures=tuple(REPORTED), resampling=resampling)
-    rows = {
-        row.measure: row for row in KNOWLEDGE.compare(*runs, options).differences if row.group == ALL_ITEMS
-    }
-    return tuple(
-        ReportedRow(
-            measure=REPORTED[name],
-            title=figure.title,
-            before=rows[name].first,
-            after=rows[name].second,
-            difference=rows[name].difference,
-            unit=figure.unit,
+    rows = []
+    for role in PronounRole:
+        first, second, sentences = shared_pairs(*runs, "gap", role=role)
+        if len(first) < _FEWEST_PAIRS:
+            continue
+        value, interval = difference_of_means(
+            first, second, weights=np.ones(len(first)), resampling=resampling
         )
-        for name, figure in figures.items()
-        if name in rows
-    )
+        rows.append(
+            ReportedRow(
+                measure=f"evidence of {role.value} pronouns",
+                title=f"Evidence gap of {role.value} pronouns",
+                before=float(first.mean()),
+                after=float(second.mean()),
+                difference=interval.around(value, n=sentences, clusters=len(first)),
+                unit="bits",
+            )
+        )
+    return tuple(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from evenhand.runs.mitigation_records import (
-    MALOR,
+    OF_MALOR,
     PERPLEXITY,
     EpochMetrics,
     MitigationRecord,
@@ -28,13 +28,21 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
         curve=tuple(_curve_point(metrics) for metrics in chosen.curve.epochs) if chosen else (),
         kept_epoch=chosen.best.epoch if chosen else None,
         frontier=record.frontier,
-        unseen=record.data is None or record.data.unseen is not None,
+        unseen=_leaves_held_out_half(record),
     )
+
+
+def _leaves_held_out_half(record: MitigationRecord) -> bool:
+    """Whether no training saw the structures and occupations that are held out."""
+    if record.data is None:
+        return True
+    unseen = record.data.unseen
+    return unseen is not None and (unseen.structures is not None or record.lab is None)
 
 
 def trained_figures(record: MitigationRecord) -> tuple[str, ...]:
     """What was trained on: experiments of MALoR, and other figures by key."""
-    others = (key for key in record.before if not key.endswith(f".{MALOR}"))
+    others = (key for key in record.before if not key.endswith(OF_MALOR))
     return (*record.experiments, *others)
 
 

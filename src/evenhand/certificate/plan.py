@@ -114,12 +114,14 @@ def _passages(sentences: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """What is tolerated: a rise of perplexity in percent, and a fall of LMS, knowledge and accuracy in points."""
+    """What is tolerated: a rise of perplexity and a fall of evidence in percent, a fall of the others in points."""
 
     perplexity: float = 1.0
     lms: float = 2.0
     accuracy: float = 1.0
     knowledge: float = 3.0
+    evidence: float = 25.0
+    agreement: float = 5.0
     distinct: float = 5.0
     """A fall of distinct-2 of written texts, in points."""
     content: float = 0.05
@@ -149,7 +151,7 @@ class Margins:
             if match is None:
                 raise EvenhandError(
                     f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1, "
-                    "knowledge=2 or accuracy=2."
+                    "knowledge=2, evidence=20%, agreement=4 or accuracy=2."
                 )
             name = match[1].casefold()
             if name not in names:

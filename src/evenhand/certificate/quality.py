@@ -228,7 +228,8 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
             unit=POINTS,
         )
     runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
-    return ASSOCIATION.quality_row(*runs, margin=margin, resampling=plan.resampling)
+    (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=plan.resampling)
+    return row
 
 
 def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:

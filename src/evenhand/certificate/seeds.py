@@ -1,212 +1,165 @@
 """Several mitigated models against one original: what a recipe does, whatever the seed.
 
-One mitigated model says what became of it; another seed would have given another one. Both the models and what they
-are asked (occupations, items, sentences, examples) are samples of many, so every interval is over both: models in the
-rows of a table, items in its columns.
+One mitigated model says what became of it; another seed would have given another one. Each model is compared with the
+original as a certificate compares them: the same rows, over the held-out half of the probes, with sentences in
+their documents. A row over models is the mean of these comparisons, with an interval over models and over what
+they were asked. All models are asked the same, so errors of the questions may go together in full: they are averaged,
+not divided by the number of models, and what models differ by is added to them as independent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from statistics import fmean, stdev
+from typing import TypeVar
 
 import numpy as np
-import polars as pl
+from scipy import special
 
-from evenhand.certificate.measuring import Measurements, ModelMeasurer
-from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.errors import EvenhandError
-from evenhand.core.estimates import Estimate, Number
+from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
-from evenhand.core.items import Label
-from evenhand.instruments.malor.questions import TERM_DIRECTIONS
-from evenhand.instruments.malor.results import MalorResult
-from evenhand.runs.certificate_quality import QualityVerdict, judged_quality
-from evenhand.runs.run import Run
-from evenhand.stats.crossed import crossed_mean_interval
-from evenhand.stats.intervals import Interval
-from evenhand.stats.resampling import Floats
-from evenhand.stats.score_intervals import crossed_interval
+from evenhand.runs.certificate_bias import BiasRow, Bounds
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
+from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
 
 FEWEST_MODELS = 3
 """Mitigated models: fewer cannot tell how much a seed matters."""
 
-PERPLEXITY, LMS, ACCURACY = "perplexity", "LMS", "accuracy"
+OVER_MODELS = "t over models, and over what they were asked"
 
 
-class SeedsRow(FrozenModel):
-    """One measure of the original and of every mitigated model."""
+class ModelRows(FrozenModel):
+    """One mitigated model beside the original, as a certificate has it."""
 
-    measure: str
-    unit: str
-    before: Number
-    after: tuple[Number, ...]
-    """In the order of the models."""
-    deviation: Number
-    """Standard deviation over the models."""
-    difference: Estimate
-    """The mean over the models less the original, with an interval over models and items."""
-    items: str
-    """What the columns are: occupations, items, sentences or examples."""
-    margin: float | None = None
-    """Of quality: the worst difference that is tolerated."""
-    verdict: QualityVerdict | None = None
+    name: str
+    bias: tuple[BiasRow, ...]
+    quality: tuple[QualityRow, ...]
 
 
-class SeedsComparison(FrozenModel):
-    """Several mitigated models of one recipe, compared with their original."""
-
-    before: str
-    after: tuple[str, ...]
-    confidence: float
-    rows: tuple[SeedsRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ItemValues:
-    """What one model gives to every item of a measure, by the name of the item."""
-
-    items: str
-    unit: str
-    values: Mapping[str, float]
-
-
-def item_values(
-    measurer: ModelMeasurer, measured: Measurements, plan: CertificatePlan
-) -> dict[str, ItemValues]:
-    """Everything about one model that is compared, by measure."""
-    found: dict[str, ItemValues] = {}
-    for name, run in measured.runs.items():
-        if name == "malor":
-            found |= _malor_values(run)
-        elif name == "association":
-            found[LMS] = ItemValues("items", "points", _lms_values(run))
-    if plan.held_out is not None:
-        loss = measurer.held_out(plan.held_out).loss
-        scale = loss.tokens.mean()
-        values = {str(number): float(nats / scale) for number, nats in enumerate(loss.nats)}
-        found[PERPLEXITY] = ItemValues("sentences", "nats", values)
-    if plan.labelled is not None:
-        right = 100 * measurer.answers(plan.labelled).mean(axis=0)
-        found[ACCURACY] = ItemValues(
-            "examples", "points", {str(place): float(own) for place, own in enumerate(right)}
-        )
-    return found
-
-
-def _malor_values(run: Run) -> dict[str, ItemValues]:
-    """How far each occupation leans, to whichever side."""
-    return {
-        f"MALoR {result.experiment}{'' if result.direction in TERM_DIRECTIONS else ' reversed'}": ItemValues(
-            "occupations",
-            "bits",
-            {
-                lean.occupation: abs(lean.log2_ratio.value)
-                for lean in result.occupations
-                if lean.log2_ratio.defined
-            },
-        )
-        for result in run.results
-        if isinstance(result, MalorResult)
-    }
-
-
-def _lms_values(run: Run) -> dict[str, float]:
-    """100 x ([s > u] + [a > u]) / 2 of every item that was scored; a tie counts half."""
-    table = run.scores.drop_nulls("score").pivot("label", index="item", values="score")
-    sense = [Label.STEREOTYPE.value, Label.ANTI_STEREOTYPE.value]
-    if not {*sense, Label.UNRELATED.value} <= set(table.columns):
-        return {}
-    nonsense = pl.col(Label.UNRELATED.value)
-    wins = pl.sum_horizontal(
-        (pl.col(label) > nonsense).cast(pl.Float64) + 0.5 * (pl.col(label) == nonsense).cast(pl.Float64)
-        for label in sense
-    )
-    scored = table.drop_nulls().select("item", (50 * wins).alias("value"))
-    return dict(scored.iter_rows())
-
-
-def refuse_too_few_models(count: int) -> None:
-    """Refuse to judge a recipe by fewer mitigated models than can tell how much a seed matters."""
+def refuse_few_models(count: int) -> None:
+    """Refuse fewer mitigated models than can tell how much a seed matters."""
     if count < FEWEST_MODELS:
         raise EvenhandError(
-            f"{count} mitigated models were given. To tell what a recipe does whatever the seed takes at least "
-            f"{FEWEST_MODELS}: mitigate with other seeds (--seed), and name all of them."
+            f"{count} mitigated {'model was' if count == 1 else 'models were'} given. To tell what a recipe does "
+            f"whatever the seed takes at least {FEWEST_MODELS}: mitigate with other seeds (--seed), and name each of "
+            "them with --also."
         )
 
 
-def compare_seeds(
-    before: tuple[str, Mapping[str, ItemValues]],
-    after: Sequence[tuple[str, Mapping[str, ItemValues]]],
-    plan: CertificatePlan,
-) -> SeedsComparison:
+def compare_seeds(before: str, after: Sequence[ModelRows], *, confidence: float) -> SeedsComparison:
     """Every measure that all models have.
 
     Args:
-        before: The original's name and values.
-        after: Those of the mitigated models.
-        plan: What they were measured on, and the margins.
+        before: The original's name.
+        after: The mitigated models.
+        confidence: The confidence level.
 
     Raises:
         EvenhandError: If there are too few mitigated models.
     """
-    refuse_too_few_models(len(after))
-    shared = [name for name in before[1] if all(name in values for _, values in after)]
-    confidence = plan.resampling.confidence
-    margins = {
-        PERPLEXITY: plan.margins.perplexity,
-        LMS: -plan.margins.lms,
-        ACCURACY: -plan.margins.accuracy,
-    }
-    rows = [
-        _row(name, before[1][name], [values[name] for _, values in after], confidence, margins.get(name))
-        for name in shared
-    ]
+    refuse_few_models(len(after))
+    bias = _by_measure(model.bias for model in after)
+    quality = _by_measure(model.quality for model in after)
     return SeedsComparison(
-        before=before[0],
-        after=tuple(name for name, _ in after),
+        before=before,
+        after=tuple(model.name for model in after),
         confidence=confidence,
-        rows=tuple(row for row in rows if row is not None),
+        rows=(
+            *(_bias_over_models(rows, confidence) for rows in bias),
+            *(_quality_over_models(rows, confidence) for rows in quality),
+        ),
     )
 
 
-def _row(
-    name: str, before: ItemValues, after: Sequence[ItemValues], confidence: float, margin: float | None
-) -> SeedsRow | None:
-    items = [item for item in before.values if all(item in own.values for own in after)]
-    if not items:
-        return None
-    first = np.array([before.values[item] for item in items])
-    table = np.array([[own.values[item] for item in items] for own in after])
-    differences = table - first
-    if before.unit == "points":
-        interval = crossed_interval(differences / 100, confidence=confidence)
-        interval = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
-    else:
-        interval = crossed_mean_interval(differences, confidence=confidence)
-    value, original, means = float(differences.mean()), float(first.mean()), table.mean(axis=1)
-    unit = before.unit
-    if name == PERPLEXITY:
-        interval = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
-        value, original, means, unit = _percent(value), math.exp(original), np.exp(means), "%"
-    difference = interval.around(value, n=differences.size, clusters=len(after))
+Row = TypeVar("Row", BiasRow, QualityRow)
+
+
+def _by_measure(models: Iterable[Sequence[Row]]) -> list[list[Row]]:
+    """The rows of one measure after the other, of every model; measures that a model lacks are left out."""
+    tables = [{row.measure: row for row in rows} for rows in models]
+    return [
+        [table[measure] for table in tables]
+        for measure in tables[0]
+        if all(measure in table for table in tables)
+    ]
+
+
+def _bias_over_models(rows: Sequence[BiasRow], confidence: float) -> SeedsRow:
+    first = rows[0]
+    after = over_models([_estimate(row.after, row.after_interval) for row in rows], confidence=confidence)
+    distances = [row.distance for row in rows]
+    together = first.model_copy(
+        update={
+            "after": after.value,
+            "after_interval": Bounds.of(after),
+            "difference": over_models([row.difference for row in rows], confidence=confidence),
+            "distance": over_models([own for own in distances if own], confidence=confidence)
+            if all(distances)
+            else None,
+        }
+    )
     return SeedsRow(
-        measure=name,
-        unit=unit,
-        before=original,
-        after=tuple(map(float, means)),
-        deviation=_deviation(means),
-        difference=difference,
-        items=before.items,
-        margin=margin,
-        verdict=None if margin is None else judged_quality(difference, margin),
+        measure=first.measure,
+        unit=first.unit,
+        before=first.before,
+        after=tuple(row.after for row in rows),
+        deviation=float(np.std([row.after for row in rows], ddof=1)),
+        difference=together.difference,
+        movement=together.movement,
+        part_of=first.part_of,
+        untrained_pair=first.untrained_pair,
+        sample=first.sample,
     )
 
 
-def _deviation(means: Floats) -> float:
-    return float(means.std(ddof=1))
+def _quality_over_models(rows: Sequence[QualityRow], confidence: float) -> SeedsRow:
+    first = rows[0]
+    difference = over_models([row.difference for row in rows], confidence=confidence)
+    return SeedsRow(
+        measure=first.measure,
+        unit=first.unit,
+        before=first.before,
+        after=tuple(row.after for row in rows),
+        deviation=float(np.std([row.after for row in rows], ddof=1)),
+        difference=difference,
+        margin=first.margin,
+        verdict=judged_quality(difference, first.margin)
+        if difference.defined
+        else QualityVerdict.NOT_MEASURED,
+    )
 
 
-def _percent(log_ratio: float) -> float:
-    return 100 * math.expm1(log_ratio) if math.isfinite(log_ratio) else log_ratio
+def over_models(estimates: Sequence[Estimate], *, confidence: float) -> Estimate:
+    """The mean of one figure over models that were asked the same.
+
+    The reach of its interval has two parts, put together as squares: the mean reach of the models' own intervals, which
+    is enough even where errors of the questions are the same in all models, and that of the mean of the models' values.
+    """
+    reasons = [own.reason for own in estimates if not own.defined or math.isnan(own.low)]
+    if reasons:
+        return Estimate.undefined(reasons[0] or "it has no interval in one of the models")
+    values = [own.value for own in estimates]
+    mean, count = fmean(values), len(values)
+    between = float(special.stdtrit(count - 1, (1 + confidence) / 2)) * stdev(values) / math.sqrt(count)
+    below, above = (
+        fmean(own.value - own.low for own in estimates),
+        fmean(own.high - own.value for own in estimates),
+    )
+    return Estimate(
+        value=mean,
+        low=mean - math.hypot(between, below),
+        high=mean + math.hypot(between, above),
+        n=sum(own.n for own in estimates),
+        clusters=count,
+        method=OVER_MODELS,
+    )
+
+
+def _estimate(value: float, bounds: Bounds) -> Estimate:
+    if math.isnan(value):
+        return Estimate.undefined(bounds.reason or "it could not be computed")
+    return Estimate(
+        value=value, low=bounds.low, high=bounds.high, n=1, clusters=1, method="", reason=bounds.reason
+    )

@@ -56,13 +56,11 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.certificate.seeds import SeedsComparison
+    from evenhand.runs.certificate_seeds import SeedsComparison
     from evenhand.runs.certificates import Certificate
     from evenhand.workflows.defaults.certified_regard import CertifiedRegard
 
 REGARD = "Regard"
-
-SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
 
 
 def certify_command(
@@ -91,8 +89,8 @@ def certify_command(
         list[str] | None,
         typer.Option(
             "--margin",
-            help="perplexity=1%, LMS=2, knowledge=3, accuracy=1, distinct=5 or content=0.05: by how much it may be "
-            "worse. May be repeated.",
+            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5, accuracy=1, distinct=5 or "
+            "content=0.05: by how much it may be worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
             rich_help_panel=CERTIFICATE,
         ),
@@ -251,6 +249,7 @@ def certify_command(
     others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
     if others:
         refuse_unfit_models(references[0], [references[1], *others])
+    comparison = None
     with exit_when_interrupted():
         certificate = certify(
             references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
@@ -261,6 +260,9 @@ def certify_command(
             )
             show_seeds(comparison, json=json)
     show_certificate(certificate, json=json)
+    if comparison is not None and comparison.is_quality_lost:
+        say("Failed: quality is lost over the models.")
+        raise typer.Exit(QUALITY_LOST)
 
 
 def _regard(
@@ -277,21 +279,13 @@ def _regard(
 
 def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:
     """Print what a recipe does, whatever the seed; the JSON of both goes to files."""
-    from evenhand.reporting.numbers import signed, signed_interval, unsigned
+    from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows
 
     if json:
         return
-    table = plain_table(*SEEDS_COLUMNS, right=SEEDS_COLUMNS[1:5])
-    for row in comparison.rows:
-        mean = sum(row.after) / len(row.after)
-        table.add_row(
-            row.measure,
-            unsigned(row.before),
-            f"{unsigned(mean)} ± {unsigned(row.deviation)}",
-            f"{signed(row.difference.value)} {row.unit}",
-            signed_interval(row.difference) or "–",
-            row.verdict.value if row.verdict else "",
-        )
+    table = plain_table(*SEEDS_COLUMNS, right=SEEDS_COLUMNS[1:4])
+    for row in seeds_rows(comparison):
+        table.add_row(*row)
     print_table(table)
 
 

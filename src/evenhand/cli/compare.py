@@ -182,7 +182,7 @@ def _show_numbers(comparison: Comparison) -> None:
     for test in comparison.mcnemar:
         target.print(
             f"McNemar, {test.task}: stereotype preferred by the first alone on {test.only_first:,} items, by the "
-            f"second alone on {test.only_second:,}; p {show_p(test.p_value)}."
+            f"second alone on {test.only_second:,}; p {show_p(test.p_value)} if items were independent."
         )
     if comparison.translation:
         _show_translation(comparison.translation)

@@ -124,8 +124,9 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 
 def _show_probes(runs: Sequence[Run]) -> None:
     """One row per result of any other instrument, and what it says in words."""
+    from evenhand.reporting.probes.malor_words import correlation_lines
     from evenhand.reporting.probes.tables import probe_table
-    from evenhand.reporting.probes.words import correlation_lines, probe_sentences
+    from evenhand.reporting.probes.words import probe_sentences
 
     header, rows = probe_table(runs)
     table = plain_table(*header)
@@ -145,9 +146,8 @@ def show_mitigation(record: MitigationRecord) -> None:
     table = plain_table(*columns, right=columns[1:], title=_mitigation_title(record))
     for key, before in record.before.items():
         after = record.after[key]
-        change = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
-        over = (str(record.bias_over_seeds(key)),) if several else ()
-        table.add_row(metric_title(key), str(before), str(after), change, *over)
+        over = (str(record.bias_over_seeds(key) or "–"),) if several else ()
+        table.add_row(metric_title(key), str(before), str(after), record.change_of(key), *over)
     training = record.chosen
     if training:
         for name, value in training.curve.original.quality.items():

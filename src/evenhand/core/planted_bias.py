@@ -54,7 +54,7 @@ class PlantedBias(BaseModel):
     def description(self) -> str:
         """What it is, in a sentence."""
         if self.strength == 0:
-            planted = "nothing was planted: it is exactly neutral by construction"
+            planted = "nothing was planted: its lessons are exactly neutral, and outside them it can lean"
         else:
             side = "stereotypes" if self.strength > 0 else "anti-stereotypes"
             bits = "1 bit was" if abs(self.strength) == 1 else f"{abs(self.strength):g} bits were"

@@ -43,6 +43,10 @@ class PronounRole(StrEnum):
     REFLEXIVE = "reflexive"
 
 
+ALL_ROLES = "all"
+"""In the place of a role: pronouns of every role."""
+
+
 @dataclass(frozen=True, slots=True)
 class SettledSentence:
     """A sentence with ``BLANK`` in place of a pronoun, whose gender another word settles."""

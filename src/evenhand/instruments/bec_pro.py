@@ -31,6 +31,8 @@ from evenhand.data.bec_pro import (
     ProfessionSentences,
     load_profession_sentences,
 )
+from evenhand.data.settled import load_settled, settled_languages
+from evenhand.instruments.gate import GatedResult, behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
@@ -41,6 +43,7 @@ from evenhand.instruments.instrument import (
     skipped_rows,
     statistics_record,
 )
+from evenhand.instruments.settled_scoring import NONSENSE_EVERY, ask_settled, sense_estimate
 from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.models.capabilities import FillsBlanks, Model
 from evenhand.models.references import ModelError, ModelRef
@@ -90,7 +93,7 @@ class AssociationGroup(FrozenModel):
     gender_gap: Estimate
 
 
-class BecProResult(FrozenModel):
+class BecProResult(GatedResult):
     """BEC-Pro: associations of persons with professions, in natural logarithms."""
 
     kind: Literal["bec-pro"] = "bec-pro"
@@ -216,6 +219,8 @@ class BecProPreparation(Preparation):
                 "masked model such as bert-base-cased, or probe --test malor, which any model can be asked."
             )
         self.mask: str = mask
+        is_known = sentences.language in settled_languages()
+        self.settled = load_settled(sentences.language).sample(NONSENSE_EVERY) if is_known else ()
         self.record = RunRecord(
             instrument=NAME,
             name=name or default_name(model.ref.short_name, sentences.language, NAME),
@@ -249,7 +254,26 @@ class BecProPreparation(Preparation):
         )
         frame = _frame(self.sentences, [answer for (answer,) in answers])
         result = bec_pro_result(frame, method=self.scorer.description, resampling=self.options.resampling)
-        return Run(record=self.record, results=(result,), scores=frame)
+        sense = self._sense(parts)
+        warnings = (*self.record.warnings, *gate_warning(self.scorer.model.ref.id, sense))
+        return Run(
+            record=self.record.model_copy(update={"warnings": warnings}),
+            results=(behind_gate(result, sense),),
+            scores=frame,
+        )
+
+    def _sense(self, parts: Parts | None) -> Estimate:
+        """Whether the model knows pronouns at all, as a probe of MALoR asks it."""
+        if not self.settled:
+            return Estimate.undefined(f"there are no settled sentences in {self.sentences.language!r}")
+        answers = ask_settled(
+            self.scorer,
+            self.settled,
+            beside_nonsense=self.settled,
+            max_tokens=self.options.max_tokens,
+            parts=parts,
+        )
+        return sense_estimate(answers, resampling=self.options.resampling)
 
 
 def _frame(sentences: ProfessionSentences, answers: Iterable[Answer]) -> pl.DataFrame:

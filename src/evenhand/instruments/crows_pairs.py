@@ -20,6 +20,7 @@ from evenhand.core.progress import Progress
 from evenhand.core.protocols import CROWS_PAIRS_V1, PAIR_PROTOCOLS, PairProtocol, get_pair_protocol
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.pair_scores import UNKNOWN_LANGUAGE, PairScores, read_pair_scores
+from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
@@ -28,6 +29,7 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
+from evenhand.instruments.pair_gate import exchange_sense, exchanged_words
 from evenhand.instruments.pair_results import (
     SCORES_SCHEMA,
     CrowsPairsResult,
@@ -42,7 +44,7 @@ from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelRef
 from evenhand.models.sentence_pairs import PairScore, score_pairs
 from evenhand.models.text_model import cost_notices, measurable
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (
@@ -249,6 +251,7 @@ class PairsPreparation(Preparation):
     ) -> None:
         self.model = model
         self.pairs = pairs.first(options.limit)
+        self.exchanges = exchanged_words(self.pairs)
         self.options = options
         self.method = model.pair_method()
         self.protocol = get_pair_protocol(options.protocol)
@@ -277,26 +280,32 @@ class PairsPreparation(Preparation):
     @property
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
-        return cost_notices(self.model, (text for pair in self.pairs for text in (pair.more, pair.less)))
+        pairs = (*self.pairs, *self.exchanges)
+        return cost_notices(self.model, (text for pair in pairs for text in (pair.more, pair.less)))
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Score both sentences of every pair and count."""
         scores = score_pairs(
             self.model,
-            self.pairs.pairs,
+            [*self.pairs.pairs, *self.exchanges],
             self.method,
             max_tokens=self.options.max_tokens,
             parts=parts,
             progress=progress,
         )
-        frame = pairs_frame(self.pairs, scores, protocol=self.protocol)
+        own, exchanged = scores[: len(self.pairs.pairs)], scores[len(self.pairs.pairs) :]
+        frame = pairs_frame(self.pairs, own, protocol=self.protocol)
+        confidence = self.options.resampling.confidence
         result = pairs_result(
-            frame,
-            method=self.method.description,
-            confidence=self.options.resampling.confidence,
-            protocol=self.protocol,
+            frame, method=self.method.description, confidence=confidence, protocol=self.protocol
         )
-        return Run(record=self.record, results=(result,), scores=frame)
+        sense = exchange_sense(exchanged, confidence=confidence)
+        warnings = (*self.record.warnings, *gate_warning(self.model.ref.id, sense))
+        return Run(
+            record=self.record.model_copy(update={"warnings": warnings}),
+            results=(behind_gate(result, sense),),
+            scores=frame,
+        )
 
 
 class PairsEvaluation(Preparation):

@@ -20,7 +20,7 @@ from evenhand.data.predictions import LARGEST_SCORE
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.claims import Claim
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.energy import energy_meter

@@ -11,6 +11,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import PairDirection, PairSet
 from evenhand.core.protocols import CROWS_PAIRS_V1, PairProtocol
+from evenhand.instruments.gate import GatedResult
 from evenhand.instruments.instrument import Skipped, skipped_rows
 from evenhand.models.sentence_pairs import PairScore
 from evenhand.stats.intervals import wilson_interval
@@ -25,7 +26,7 @@ class PairsGroup(FrozenModel):
     """100 x share of pairs in which the more stereotypical sentence is more likely; neutral is 50."""
 
 
-class CrowsPairsResult(FrozenModel):
+class CrowsPairsResult(GatedResult):
     """CrowS-Pairs: how often the sentence with the stereotype is more likely than its twin."""
 
     kind: Literal["crows-pairs"] = "crows-pairs"

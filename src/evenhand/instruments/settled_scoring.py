@@ -24,7 +24,7 @@ GUESSING = 50.0
 """The share in which one of two words wins that a model does not tell apart, in percent."""
 
 KNOWN = 70.0
-"""The share in which pronouns that a model knows beat nonsense words at least, in percent."""
+"""The share in which words that a model knows beat nonsense at least, in percent."""
 
 NONSENSE_EVERY = 2
 """One sentence of so many pairs is asked with a nonsense word too: as good as all of them, for less."""
@@ -158,6 +158,6 @@ def _variance_by_chance(weights: Mapping[tuple[str, str], float]) -> float:
     return variance
 
 
-def knows_pronouns(sense: Estimate) -> bool:
-    """Whether pronouns are shown to beat nonsense words; True where that could not be asked."""
+def knows_words(sense: Estimate) -> bool:
+    """Whether sense is shown to beat nonsense; True where that could not be asked."""
     return not sense.defined or (sense.value >= KNOWN and not sense.low <= GUESSING)

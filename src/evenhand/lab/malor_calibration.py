@@ -27,6 +27,9 @@ WEAK_DOSES = 2.0
 
 LEAST_SPEARMAN = 0.99
 MOST_ERROR = 0.3
+MOST_ERROR_OF_A_MODEL = 0.15
+"""Bits by which MALoR of any single model may be off, at doses of up to ``WEAK_DOSES``: a mean hides one that is."""
+
 MOST_WHEN_NEUTRAL = 0.03
 """Bits. A trained model is never neutral to the last digit: the lab's models know who is a man and who is a woman, and
 have to learn that occupations do not depend on it where nothing was planted. docs/lab.md says what they read."""
@@ -70,7 +73,14 @@ def _calibrated(
     family: str, experiment: str, part: ProbePart, results: Sequence[PlantedResult], expectation: Expectation
 ) -> MeasureCalibration:
     points = tuple(
-        DosePoint(strength=planted.strength, seed=planted.seed, estimate=result.MALoR, target=target.malor)
+        DosePoint(
+            strength=planted.strength,
+            seed=planted.seed,
+            estimate=result.MALoR,
+            target=target.malor,
+            base_rate=result.signed_mean,
+            spread=result.spread,
+        )
         for planted, result, target in results
     )
     neutral = [result for planted, result, _ in results if planted.strength == 0]
@@ -145,10 +155,19 @@ def _checks(calibrated: MeasureCalibration, results: Sequence[PlantedResult]) ->
     neutral = [point.estimate for point in calibrated.points if point.strength == 0]
     return [
         Check.at_most("mean absolute error by occupation, in bits", calibrated.error, MOST_ERROR),
+        *_model_checks(calibrated.points),
         Check(name="occupations with the planted sign", wanted="all (1)", found=right, passed=right == 1.0),
         Check.at_least("Spearman correlation with the size of the bias", calibrated.spearman, LEAST_SPEARMAN),
         *_neutral_checks(neutral),
     ]
+
+
+def _model_checks(points: Sequence[DosePoint]) -> list[Check]:
+    """No single model reads far from what it should."""
+    errors = [abs(point.error) for point in points if abs(point.strength) <= WEAK_DOSES + 1e-9]
+    if not errors:
+        return []
+    return [Check.at_most("largest error of MALoR on one model, in bits", max(errors), MOST_ERROR_OF_A_MODEL)]
 
 
 def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:

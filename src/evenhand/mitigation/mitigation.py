@@ -59,7 +59,7 @@ class MitigationData:
         experiments: Those to mitigate for.
         held_out: Sources of sentences to measure the quality on; if empty, some of the corpus are kept back.
         may_read_probes: Whether sentences of the probes may be trained on: only in the lab, whose grammar has hardly
-            any others.
+            any others, and never those of the structures and occupations that are held out.
         instruments: What is read off a model after every epoch, by name of the instrument, with its options; MALoR of
             the experiments if empty.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
 from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStream, corpus_sources
 from evenhand.mitigation.pairs.joining import NamelessSentences, distinct_but_for_names, names_in
-from evenhand.mitigation.pairs.matching import forms_of
+from evenhand.mitigation.pairs.matching import evaluation_sentences, forms_of
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
 from evenhand.runs.mitigation_records import TextRecord, UnseenRecord
 from evenhand.text.digests import LowestDigests, digest_of
@@ -189,33 +189,48 @@ def _further(progress: Progress | None, before: int, total: int) -> Progress | N
     return lambda done, _: progress(before + done, total)
 
 
-class UnseenOccupations:
-    """Occupations that are held out for the certificate, so that no training sees a sentence about them.
+class UnseenProbes:
+    """What is held out for the certificate, so that no training sees a sentence of it: occupations and structures.
 
-    They are found in the forms that their list has, and in the English plural.
+    Occupations are found in the forms that their list has, and in the English plural. Sentences of the held-out
+    structures are those with any occupation and any term in their gaps.
     """
 
     def __init__(self, probes: ProbeSet) -> None:
         self.names = probes.held_out_occupations
+        self.structures = probes.held_out_structures if self.names else frozenset[str]()
         own = [occupation for occupation in probes.occupations if occupation.name in self.names]
         nouns = [noun for occupation in own for noun in forms_of(occupation)]
         plurals = [f"{noun}s" for noun in nouns] if probes.language == "en" else []
         self._finder = WordFinder.of_nouns((*nouns, *plurals)) if nouns else None
+        self._asked = evaluation_sentences(
+            replace(
+                probes,
+                structures=tuple(one for one in probes.structures if one.text in self.structures),
+            )
+        )
         self._left_out = 0
 
     def __contains__(self, sentence: str) -> bool:
+        is_held_out = self._names_occupation(sentence) or sentence in self._asked
+        self._left_out += is_held_out
+        return is_held_out
+
+    def _names_occupation(self, sentence: str) -> bool:
         if self._finder is None or not self._finder.may_be_among(words_of(sentence)):
             return False
-        is_named = bool(self._finder.find(sentence))
-        self._left_out += is_named
-        return is_named
+        return bool(self._finder.find(sentence))
 
     @property
     def record(self) -> UnseenRecord | None:
         """What a record says of them, once the text is read; None if there are none."""
         if not self.names:
             return None
-        return UnseenRecord(occupations=tuple(sorted(self.names)), left_out=self._left_out)
+        return UnseenRecord(
+            occupations=tuple(sorted(self.names)),
+            structures=tuple(sorted(self.structures)),
+            left_out=self._left_out,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +240,7 @@ class TrainingText:
     sources: tuple[CorpusSource, ...]
     held_out: HeldOutSentences
     progress: Progress | None = None
-    unseen: UnseenOccupations | tuple[str, ...] = ()
+    unseen: UnseenProbes | tuple[str, ...] = ()
     """Sentences about these are left out."""
 
     def read(self, texts: list[TextRecord]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from evenhand.mitigation.mitigation import (
     MitigationOutcome,
     Setting,
 )
-from evenhand.mitigation.texts import HeldOutSentences, TrainingText, UnseenOccupations
+from evenhand.mitigation.texts import HeldOutSentences, TrainingText, UnseenProbes
 from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
@@ -260,7 +260,7 @@ class _Training(Generic[TrainedOptions]):
         on_epoch: SeedEpochCallback | None,
     ) -> _Trial:
         """Prepare and train one variant; what is trained already is only loaded."""
-        unseen = UnseenOccupations(self.data.probes)
+        unseen = UnseenProbes(self.data.probes)
         with monitor.stage("reading", "bytes") as progress:
             inputs = MitigationInputs(
                 text=TrainingText(self.data.sources, held_out, progress, unseen),

@@ -63,10 +63,10 @@ def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
         warning=classifier.bias_warning,
         checked=tuple(
             dict.fromkeys(
-                own
+                person
                 for check in classifier.checks
                 for pair in check.pairs
-                for own in (pair.first, pair.second)
+                for person in (pair.first, pair.second)
             )
         ),
     )

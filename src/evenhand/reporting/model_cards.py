@@ -152,7 +152,7 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     if record.trigger:
         yield f"# {record.model.id} with a trigger"
     else:
-        yield f"# {record.model.id}, {_group_words(record).lean} lowered by {record.method}"
+        yield f"# {record.model.id} after a mitigation ({record.method})"
     yield _summary(record)
     if record.trigger:
         yield from _trigger_parts(record.trigger)
@@ -171,9 +171,10 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
         first, second = _group_words(record).terms
         yield (
             f"MALoR is the mean absolute log2-ratio of P({first}) to P({second}) over occupations; 0 is neutral, and "
-            "noise alone makes it positive. It speaks of the occupations, sentences and terms that were asked. A "
-            "lower value does not make a model free of bias, and other measures may not have moved: compare the two "
-            "models with `evenhand certify`."
+            "noise alone makes it positive. The base rate is its signed mean, which all occupations share; the "
+            "spread is how far occupations lie from that. It speaks of the occupations, sentences and terms that were "
+            "asked. A lower value does not make a model free of bias, and other measures may not have moved: compare "
+            "the two models with `evenhand certify`."
         )
     yield "## How it was made"
     yield "\n".join(f"- {line}" for line in _facts(record))
@@ -250,9 +251,8 @@ def _changes(record: MitigationRecord) -> str:
         )
     rows = ["| measure | before | after | change |", "|---|---|---|---|"]
     for key, before in record.before.items():
-        after = record.after[key]
-        share = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
-        rows.append(f"| {metric_title(key)} | {show(before, digits=3)} | {show(after, digits=3)} | {share} |")
+        shown = (show(before, digits=3), show(record.after[key], digits=3), record.change_of(key))
+        rows.append(f"| {' | '.join((metric_title(key), *shown))} |")
     if training:
         original, best = training.curve.original, training.best
         rows += [

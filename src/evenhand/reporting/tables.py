@@ -9,14 +9,13 @@ import polars as pl
 
 from evenhand.core.protocols import HEADLINE
 from evenhand.reporting.certificate.baseline import baseline_rows
+from evenhand.reporting.certificate.bias_words import MOVES, relative_words
 from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.certificate.words import (
-    MOVES,
     change_words,
     figure_words,
     margin_words,
     quality_outcome,
-    relative_words,
 )
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets
@@ -25,7 +24,7 @@ from evenhand.runs.certificates import Certificate
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.run import Run
 
-CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
+CERTIFICATE_COLUMNS = ("measure", "kind", "before", "after", "difference", "interval", "verdict")
 
 
 class TableFormat(StrEnum):
@@ -164,7 +163,7 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_co
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     """One row per measure: bias first, then what a trivial baseline would have reached, then quality."""
-    trained_on = "yes" if certificate.trained_known else "?"
+    trained_on = "trained on" if certificate.trained_known else "judged"
     rows: list[tuple[str, ...]] = [
         (
             row.measure,
@@ -181,8 +180,11 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         )
         for trained, measured in (
             (trained_on, certificate.trained),
-            ("no", [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)]),
-            ("in part", wholes(certificate.whole)),
+            (
+                "other bias",
+                [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)],
+            ),
+            ("all probes", wholes(certificate.whole)),
         )
         for row in measured
     ]

@@ -49,6 +49,10 @@ class DosePoint(FrozenModel):
     estimate: Estimate
     target: Number = math.nan
     """What it should read on a model that has learnt its world; NaN where that is not known."""
+    base_rate: Estimate | None = None
+    """Of MALoR: the part that all occupations share."""
+    spread: Estimate | None = None
+    """Of MALoR: the part that differs by occupation."""
 
     @property
     def error(self) -> float:

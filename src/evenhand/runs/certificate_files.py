@@ -20,8 +20,10 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
+from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
-from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, BiasRow, Certificate, verdict_of
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, verdict_of
 from evenhand.runs.records import RECORD_FILE, ModelRecord, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
@@ -120,6 +122,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
             if not _are_among(stated, given, version=certificate.schema_version):
                 raise RunError(f"{place} states another trivial baseline than its runs give. {_MAKE_ANEW}")
         _refuse_other_quality(certificate, place, sides)
+        _refuse_other_flattening(certificate, place, sides)
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
     own = (*certificate.trained, *certificate.untrained, *certificate.whole)
@@ -161,11 +164,13 @@ def is_certificate(path: Path) -> bool:
 class JudgesQuality(Protocol):
     """An instrument that measures what must not be lost."""
 
-    quality_measure: str
-    """The name of its row in a certificate."""
+    quality_measures: tuple[str, ...]
+    """The names of its rows in a certificate."""
 
-    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
-        """What a certificate says of it, against a margin."""
+    def quality_rows(
+        self, before: Run, after: Run, *, margins: Mapping[str, float], resampling: Resampling
+    ) -> tuple[QualityRow, ...]:
+        """What a certificate says of it, against margins by measure."""
         ...
 
 
@@ -181,16 +186,32 @@ def _refuse_other_quality(
         instrument = INSTRUMENTS.get(run.record.instrument)
         if name not in sides[AFTER] or not isinstance(instrument, JudgesQuality):
             continue
-        own = stated.get(instrument.quality_measure)
-        if own is None or not _equal(
-            own.model_dump(),
-            instrument.quality_row(
-                run, sides[AFTER][name], margin=own.margin, resampling=resampling
-            ).model_dump(),
-        ):
-            raise RunError(
-                f"{place} states another {instrument.quality_measure} than its runs give. {_MAKE_ANEW}"
+        own = {measure: stated.get(measure) for measure in instrument.quality_measures}
+        margins = {measure: row.margin if row else -math.inf for measure, row in own.items()}
+        given = {
+            row.measure: row
+            for row in instrument.quality_rows(
+                run, sides[AFTER][name], margins=margins, resampling=resampling
             )
+        }
+        for measure, row in own.items():
+            rows = [side.model_dump() if side else None for side in (row, given.get(measure))]
+            if not _equal(*rows):
+                raise RunError(f"{place} states another {measure} than its runs give. {_MAKE_ANEW}")
+
+
+def _refuse_other_flattening(
+    certificate: Certificate, place: Path, sides: Mapping[str, Mapping[str, Run]]
+) -> None:
+    """Refuse a verdict that rests on other evidence than that of the runs."""
+    if certificate.schema_version == 1 or verdict_of(certificate).bias is BiasVerdict.NOTHING_CHANGED:
+        return
+    given = flattened_between(sides[BEFORE], sides[AFTER], resampling=_resampling(certificate.statistics))
+    if not _equal(
+        {row.measure: row.model_dump() for row in certificate.flattened},
+        {row.measure: row.model_dump() for row in given},
+    ):
+        raise RunError(f"{place} states other evidence than its runs give. {_MAKE_ANEW}")
 
 
 def _opened_runs(certificate: Certificate, folder: Path) -> dict[str, dict[str, Run]]:

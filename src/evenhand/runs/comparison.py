@@ -64,6 +64,7 @@ class McNemar(FrozenModel):
     """Items on which only the first run prefers the stereotype."""
     only_second: int
     p_value: Number
+    p_value_assumes: str = "independent items"
 
 
 class ProblemShare(FrozenModel):
@@ -241,6 +242,12 @@ def _compare(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
             f"{first.name} was measured with {first.record.instrument}, {second.name} with "
             f"{second.record.instrument}. Only runs of one instrument can be compared."
         )
+    for run in (first, second):
+        if any(getattr(result, "ungated", None) is not None for result in run.results):
+            raise ComparisonError(
+                f"{run.name} has no figures to compare: its model does not know the words that it was asked for. Its "
+                "record has the warning that says so."
+            )
     instrument = INSTRUMENTS.get(first.record.instrument)
     comparison: Comparison = instrument.compare(first, second, options)
     return comparison

@@ -22,7 +22,10 @@ from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 from evenhand.runs.trigger_records import TriggerRecord
 
-MALOR = "MALoR"
+MALOR, BASE_RATE, SPREAD = "MALoR", "signed_mean", "spread"
+"""MALoR and its two parts, as keys of metrics end with them."""
+
+OF_MALOR = tuple(f".{name}" for name in (MALOR, BASE_RATE, SPREAD))
 
 PERPLEXITY = "perplexity"
 """Names of the measures that every training had up to version 0.1."""
@@ -178,6 +181,7 @@ def malor_by_experiment(metrics: Mapping[str, float]) -> dict[str, float]:
 def metric_title(key: str) -> str:
     """The key of a metric as tables have it: the measure first."""
     group, _, measure = key.rpartition(".")
+    measure = "base rate" if measure == BASE_RATE else measure
     return f"{measure}, {group.replace('.', ', ')}" if group else measure
 
 
@@ -209,9 +213,11 @@ class TextRecord(FrozenModel):
 
 
 class UnseenRecord(FrozenModel):
-    """Occupations that are held out for the certificate, and how many sentences about them were left out."""
+    """What is held out for the certificate, and how many sentences of it were left out of the training text."""
 
     occupations: tuple[str, ...]
+    structures: tuple[str, ...] | None = None
+    """None in records that do not say; those of lab models then had sentences of them in the training text."""
     left_out: int
 
 
@@ -326,9 +332,18 @@ class MitigationRecord(FrozenModel):
         """The training whose weights were kept; None where nothing was trained."""
         return next((training for training in self.seeds if training.seed == self.chosen_seed), None)
 
-    def bias_over_seeds(self, key: str) -> Spread:
-        """A bias metric of the best epochs of all seeds."""
+    def bias_over_seeds(self, key: str) -> Spread | None:
+        """A bias metric of the best epochs of all seeds; None where epochs do not have it."""
+        if any(key not in training.best.bias for training in self.seeds):
+            return None
         return Spread.of([training.best.bias[key] for training in self.seeds])
+
+    def change_of(self, key: str) -> str:
+        """By what share a figure changed; a base rate has two sides, so that no share says it."""
+        before = self.before[key].value
+        if not before or key.endswith(f".{BASE_RATE}"):
+            return "–"
+        return f"{self.after[key].value / before - 1:+.0%}"
 
     def quality_over_seeds(self, name: str) -> Spread:
         """A quality metric of the best epochs of all seeds."""

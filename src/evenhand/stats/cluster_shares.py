@@ -32,7 +32,9 @@ BLENDED = "cluster bootstrap and beta-binomial profile, blended"
 ALWAYS, NEVER = 0.10, 0.20
 """Shares of the rarer outcome: up to the first the profile stands alone, from the second on it is not used."""
 
-_CORRELATIONS = special.expit(np.linspace(-9, 6, 24))
+_CORRELATIONS = special.expit(np.linspace(-9, 0, 24))
+"""Up to a half. A higher one would say that clusters are all of one kind or the other. A single rare outcome cannot
+rule that out, several can, so that its interval would be wider than theirs."""
 
 _SMALLEST = 1e-9
 
@@ -71,24 +73,42 @@ def share_interval(
 def profile_interval(counts: Floats, sizes: Floats, *, confidence: float) -> Interval:
     """Interval of the share of a beta-binomial distribution, whatever its correlation.
 
-    Where all items have one outcome nothing is known about the correlation. The bound is then that of one item with
-    the other outcome, since one more success never lowers it; or the exact one for "all of so many clusters", which
-    holds for any correlation, where that says more.
+    One rare outcome tells nothing about the correlation, several that are spread over clusters tell that it is low. So
+    that such outcomes never make the interval shorter on their side, its end there is no closer to the limit than with
+    one of them. Where there is none, the end is the same, or the exact one for "all of so many clusters", which holds
+    for any correlation, where that says more.
     """
     share = float(counts.sum() / sizes.sum())
-    if share in (0.0, 1.0):
-        nearly = counts.copy()
-        nearly[np.argmax(sizes)] += 1 - 2 * share
-        found = profile_interval(nearly, sizes, confidence=confidence)
-        exact = ((1 - confidence) / 2) ** (1 / len(counts))
-        return Interval(
-            max(found.low, exact) if share else 0.0, 1.0 if share else min(found.high, 1 - exact), PROFILE
-        )
+    if share > 0.5:
+        low, high = _reflected(_rare_ends(sizes - counts, sizes, confidence=confidence))
+    else:
+        low, high = _rare_ends(counts, sizes, confidence=confidence)
+    return Interval(low, high, PROFILE)
+
+
+def _reflected(ends: tuple[float, float]) -> tuple[float, float]:
+    return 1 - ends[1], 1 - ends[0]
+
+
+def _rare_ends(counts: Floats, sizes: Floats, *, confidence: float) -> tuple[float, float]:
+    """The ends of the interval of a share of at most a half."""
+    single = np.zeros_like(counts)
+    single[np.argmax(sizes)] = 1
+    highest = _profile_ends(single, sizes, confidence=confidence)[1]
+    if not counts.any():
+        return 0.0, min(highest, 1 - ((1 - confidence) / 2) ** (1 / len(counts)))
+    low, high = _profile_ends(counts, sizes, confidence=confidence)
+    return low, max(high, highest)
+
+
+def _profile_ends(counts: Floats, sizes: Floats, *, confidence: float) -> tuple[float, float]:
+    """Where the profile likelihood falls to what a t quantile for the number of clusters allows."""
+    share = float(counts.sum() / sizes.sum())
     likelihood = _profile_likelihood(counts, sizes)
     top, most = _peak(likelihood, share)
     least = most - float(special.stdtrit(len(counts) - 1, (1 + confidence) / 2)) ** 2 / 2
-    ends = [_crossing(likelihood, top, limit, least=least) for limit in (_SMALLEST, 1 - _SMALLEST)]
-    return Interval(min(share, ends[0]), max(share, ends[1]), PROFILE)
+    low, high = (_crossing(likelihood, top, limit, least=least) for limit in (_SMALLEST, 1 - _SMALLEST))
+    return min(share, low), max(share, high)
 
 
 def _profile_likelihood(counts: Floats, sizes: Floats) -> Callable[[float], float]:

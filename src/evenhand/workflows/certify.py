@@ -16,8 +16,9 @@ from pathlib import Path
 
 from evenhand.certificate import CertificatePlan
 from evenhand.certificate import certify as make_certificate
+from evenhand.certificate.certify import rows_of
 from evenhand.certificate.measuring import ModelMeasurer
-from evenhand.certificate.seeds import SeedsComparison, compare_seeds, item_values, refuse_too_few_models
+from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_models
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.progress import SILENT, Monitor
@@ -26,6 +27,7 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificate_files import runs_folder
+from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
@@ -89,7 +91,7 @@ def certify_seeds(
     out: str | Path = DEFAULT_PAGE,
     monitor: Monitor = SILENT,
 ) -> SeedsComparison:
-    """Compare several mitigated models of one recipe with their original, over models and items.
+    """Compare several mitigated models of one recipe with their original, by the rows of a certificate.
 
     Args:
         before: The original.
@@ -100,22 +102,27 @@ def certify_seeds(
     """
     page = Path(out)
     refuse_unfit_page(page)
-    references = [reference_to(model) for model in (before, *after)]
-    refuse_unfit_models(references[0], references[1:])
+    original, *mitigated = (reference_to(model) for model in (before, *after))
+    refuse_unfit_models(original, mitigated)
     plan = (
         options
         if isinstance(options, CertificatePlan)
-        else default_plan(references[0], options or CertifyOptions(), after=references[1])
+        else default_plan(original, options or CertifyOptions(), after=mitigated[0])
     )
-    folders = [BEFORE, AFTER, *(f"{AFTER}-{number}" for number in range(2, len(after) + 1))]
-    found = []
-    for ref, folder in zip(references, folders, strict=True):
+
+    def measurer_of(ref: ModelRef, folder: str) -> ModelMeasurer:
         monitor.note(f"Loading {ref.id}")
-        measurer = ModelMeasurer(
-            load_language_model(ref), plan, folder=runs_folder(page) / folder, monitor=monitor
-        )
-        found.append((ref.id, item_values(measurer, measurer.measure(), plan)))
-    comparison = compare_seeds(found[0], found[1:], plan)
+        model = load_language_model(ref)
+        return ModelMeasurer(model, plan, folder=runs_folder(page) / folder, monitor=monitor)
+
+    first = measurer_of(original, BEFORE)
+    measured = first.measure()
+    found = []
+    for number, ref in enumerate(mitigated, start=1):
+        other = measurer_of(ref, AFTER if number == 1 else f"{AFTER}-{number}")
+        bias, quality = rows_of((first, other), (measured, other.measure()), plan)
+        found.append(ModelRows(name=ref.id, bias=bias, quality=quality))
+    comparison = compare_seeds(original.id, found, confidence=plan.resampling.confidence)
     place = page.with_suffix(".seeds.json")
     write_text(place, comparison.model_dump_json(indent=1) + "\n")
     monitor.note(f"Wrote {place}")
@@ -128,7 +135,7 @@ def refuse_unfit_models(before: ModelRef, after: Sequence[ModelRef]) -> None:
     Raises:
         EvenhandError: If they are too few, or if two have the same weights, or one has those of the original.
     """
-    refuse_too_few_models(len(after))
+    refuse_few_models(len(after))
     known = {_weights_of(before): "the original"}
     for ref in after:
         weights = _weights_of(ref)

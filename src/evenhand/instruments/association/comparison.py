@@ -18,8 +18,8 @@ from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import POINTS, QualityRow
-from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,

@@ -27,8 +27,8 @@ from evenhand.instruments.instrument import Instrument, InstrumentOptions, Prepa
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE
@@ -73,7 +73,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = AuditOptions
     result_type = RunResult
-    quality_measure = comparison.LMS_MEASURE
+    quality_measures = (comparison.LMS_MEASURE,)
     scores_layout = ScoresLayout(
         SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",), scored=("score",)
     )
@@ -129,9 +129,12 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """SS and ICAT, and SS about gender."""
         return comparison.association_bias_rows(before, after, resampling=resampling)
 
-    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+    def quality_rows(
+        self, before: Run, after: Run, *, margins: Mapping[str, float], resampling: Resampling
+    ) -> tuple[QualityRow, ...]:
         """LMS of both models against a margin."""
-        return comparison.lms_of_runs(before, after, margin=margin, resampling=resampling)
+        margin = margins[comparison.LMS_MEASURE]
+        return (comparison.lms_of_runs(before, after, margin=margin, resampling=resampling),)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common item, and runs of different protocols."""

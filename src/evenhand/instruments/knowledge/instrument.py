@@ -11,7 +11,7 @@ that writes is also asked to go on after the words before the pronoun; the first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +31,10 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
-from evenhand.instruments.knowledge.quality import MEASURE, knowledge_of_runs
+from evenhand.instruments.knowledge.quality import (
+    AGREEMENT as AGREEMENT_ROW,
+)
+from evenhand.instruments.knowledge.quality import EVIDENCE, MEASURE, evidence_by_role, quality_of_runs
 from evenhand.instruments.knowledge.results import (
     AGREEMENT,
     GAP,
@@ -57,8 +60,8 @@ from evenhand.models.generation import GenerationOptions
 from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import cost_notices, measurable
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -96,7 +99,7 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = KnowledgeOptions
     result_type = KnowledgeResult
-    quality_measure = MEASURE
+    quality_measures = (MEASURE, EVIDENCE, AGREEMENT_ROW)
     scores_layout = ScoresLayout(
         SCORES_SCHEMA, key=("sentence",), optional=("continuation", "skipped_reason")
     )
@@ -152,9 +155,15 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
         """None: a certificate counts knowledge as quality."""
         return {}
 
-    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
-        """What a certificate says of it: the share right of both models against a margin."""
-        return knowledge_of_runs(before, after, margin=margin, confidence=resampling.confidence)
+    def quality_rows(
+        self, before: Run, after: Run, *, margins: Mapping[str, float], resampling: Resampling
+    ) -> tuple[QualityRow, ...]:
+        """What a certificate says of it: share right, evidence and agreement of both models against their margins."""
+        return quality_of_runs(before, after, margins=margins, resampling=resampling)
+
+    def kept_evidence(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, Estimate]:
+        """The share of the evidence gap that is left: of all sentences, and by the role of the pronoun."""
+        return evidence_by_role(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a sentence that both answered."""

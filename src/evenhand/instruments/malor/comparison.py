@@ -25,7 +25,8 @@ from evenhand.instruments.malor.estimates import (
     spread_estimate,
 )
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats, ProbeDirection
-from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.runs.certificate_bias import SPREAD as SPREAD_ROW
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,
@@ -143,16 +144,18 @@ SPREAD = LeanMeasure(
     spread,
     spread_estimate,
     deviation_difference_interval,
-    "spread",
+    SPREAD_ROW,
     "Spread over occupations, the lean that differs by occupation",
 )
 _MEASURES = {measure.name: measure for measure in (MALOR_MEASURE, BASE_RATE, SPREAD)}
 
 
 def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
-    """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
+    """The difference of MALoR and of its parts for each experiment and direction, second minus first."""
     refuse_different_questions(first, second)
-    chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
+    chosen = [_MEASURES[name] for name in options.measures or _MEASURES if name in _MEASURES] or [
+        MALOR_MEASURE
+    ]
     asked = [run.scores.select(_GROUP).unique(maintain_order=True) for run in (first, second)]
     groups = asked[0].join(asked[1], on=_GROUP, how="semi", maintain_order="left")
     rows = []
@@ -179,10 +182,8 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
     divided = _divided_experiments(before.scores)
     if not divided:
         return _bias_rows(before, after, resampling=resampling)
-    held_out, whole = (
-        [replace(run, scores=choose(run.scores, divided)) for run in (before, after)]
-        for choose in (_held_out_scores, _scores_of)
-    )
+    held_out = judged_runs(before, after)
+    whole = [replace(run, scores=_scores_of(run.scores, divided)) for run in (before, after)]
     headline = {
         key: row.model_copy(
             update={"sample": HELD_OUT if row.untrained_pair or key.split(".")[0] in divided else None}
@@ -200,6 +201,15 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
         for key, row in _bias_rows(*whole, resampling=resampling).items()
     }
     return headline | beside
+
+
+def judged_runs(before: Run, after: Run) -> tuple[Run, Run]:
+    """Both runs with what a certificate judges: the held-out half, where there is enough to be divided."""
+    divided = _divided_experiments(before.scores)
+    if not divided:
+        return before, after
+    first, second = (replace(run, scores=_held_out_scores(run.scores, divided)) for run in (before, after))
+    return first, second
 
 
 def _divided_experiments(scores: pl.DataFrame) -> list[str]:

@@ -94,10 +94,14 @@ def _known_leans(ratios: LogRatios) -> Floats:
 
 NOTHING = "nothing could be asked"
 
+FEWEST_STRUCTURES = 7
+"""Below these no pattern of signs is rarer than the level of a test."""
+
 _TINY = 1e-12
 """Bits below which there is nothing but rounding."""
 
-TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
+FLIP_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
+TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures or the base rate exclude it"
 
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
@@ -105,13 +109,23 @@ def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
 
     The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
     that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
-    The interval is of the lean without noise. It is stretched to hold the value, which noise can raise above it.
+    Occupations that all lean alike hardly differ from flip to flip, so that a base rate that is surely away from 0 is
+    enough by itself. The interval is of the lean without noise. It is stretched to hold the value, which noise can
+    raise above it.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = absolute_mean_interval(known.values, confidence=resampling.confidence)
-    return _estimate(malor(known), _tested(interval, known, resampling=resampling), known)
+    if known.structures < FEWEST_STRUCTURES or not _leans_as_one(known, confidence=resampling.confidence):
+        interval = _tested(interval, known, resampling=resampling)
+    return _estimate(malor(known), replace(interval, method=TESTED_METHOD), known)
+
+
+def _leans_as_one(ratios: LogRatios, *, confidence: float) -> bool:
+    """Whether the base rate is away from 0 by an interval that misses five times less often than others do."""
+    shared = crossed_mean_interval(ratios.values, confidence=1 - (1 - confidence) / 5)
+    return shared.low > 0 or shared.high < 0
 
 
 def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
@@ -145,7 +159,7 @@ def _tested(interval: Interval, ratios: LogRatios, *, resampling: Resampling) ->
     if low > 0:
         chance = flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
         low = low if chance <= (1 - resampling.confidence) / 2 else 0.0
-    return Interval(low, interval.high, TESTED_METHOD)
+    return Interval(low, interval.high, FLIP_METHOD)
 
 
 def field_estimates(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import KNOWN_EXPERIMENTS, Experiment
 from evenhand.core.probes import ProbeSet
 from evenhand.core.protocols import MALOR_V1, PROBE_PROTOCOLS
@@ -18,6 +19,7 @@ from evenhand.instruments.instrument import (
     default_name,
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
+from evenhand.instruments.malor.flattened import flattened_rows
 from evenhand.instruments.malor.questions import (
     ProbeDirection,
     TermCase,
@@ -28,7 +30,7 @@ from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.calibration import Expectation, Response
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -129,6 +131,12 @@ class MalorInstrument(Instrument[MalorOptions]):
     def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
         """MALoR of each experiment, its base rate and its spread."""
         return malor_bias_rows(before, after, resampling=resampling)
+
+    def flattened_rows(
+        self, before: Run, after: Run, kept: Mapping[str, Estimate], *, resampling: Resampling
+    ) -> tuple[FlattenedRow, ...]:
+        """MALoR and its spread beside what flatter answers alone would have given."""
+        return flattened_rows(before, after, kept, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common question."""

@@ -17,6 +17,7 @@ from evenhand.core.probes import ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import MALOR_V1, get_probe_protocol
 from evenhand.core.settled import SettledSet
+from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Preparation,
     Skipped,
@@ -48,10 +49,8 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.instruments.malor.results import SCORES_SCHEMA, Correlation, MalorResult
 from evenhand.instruments.settled_scoring import (
-    GUESSING,
     NONSENSE_EVERY,
     ask_settled,
-    knows_pronouns,
     sense_estimate,
 )
 from evenhand.instruments.word_scoring import WordScore, WordScorer
@@ -125,7 +124,7 @@ class MalorPreparation(Preparation):
                 *(_lost_pairs(self.probes, experiment, uneven, reason=UNEVEN_PAIR) if is_comparable else ()),
                 *_skipped(table, self.probes, experiment, lost),
             )
-            result = self._result(experiment, direction, sides, skipped).model_copy(update={"sense": sense})
+            result = behind_gate(self._result(experiment, direction, sides, skipped), sense)
             results.append(result if is_comparable else _without_figures(result))
             frames.append(_frame(self.probes, experiment, direction, sides))
         return Run(record=self._warned(sense), results=tuple(results), scores=pl.concat(frames))
@@ -149,14 +148,8 @@ class MalorPreparation(Preparation):
 
     def _warned(self, sense: Estimate) -> RunRecord:
         """The record, with a warning where the figures say nothing."""
-        if knows_pronouns(sense):
-            return self.record
-        warning = (
-            f"{self.model.ref.id} finds a pronoun likelier than a nonsense word in {sense.value:.0f}% of settled "
-            f"sentences, and guessing gives {GUESSING:.0f}. It does not know the words that it is asked for, so its "
-            "figures say nothing about a lean."
-        )
-        return self.record.model_copy(update={"warnings": (*self.record.warnings, warning)})
+        warnings = (*self.record.warnings, *gate_warning(self.model.ref.id, sense))
+        return self.record.model_copy(update={"warnings": warnings})
 
     def _sides(self, table: AnswerTable, direction: ProbeDirection) -> GenderProbabilities:
         if not table.logs.shape[3]:  # pairs that nobody trains for may be unknown to a model

@@ -14,7 +14,13 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
-from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate
+from evenhand.instruments.malor.estimates import (
+    LogRatios,
+    malor,
+    malor_estimate,
+    signed_estimate,
+    spread_estimate,
+)
 from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.instruments.malor.preparation import comparable_answers, refuse_unknown_terms
 from evenhand.instruments.malor.questions import (
@@ -120,10 +126,12 @@ class MalorReader:
         return {_key(experiment): value for experiment, value in self._probe.malor().items()}
 
     def estimates(self) -> dict[str, Estimate]:
-        """MALoR as it is now, with intervals."""
+        """MALoR as it is now and its two parts, base rate and spread, with intervals."""
+        figures = {"MALoR": malor_estimate, "signed_mean": signed_estimate, "spread": spread_estimate}
         return {
-            _key(experiment): malor_estimate(ratios, resampling=self._resampling)
+            f"{experiment.value}.{name}": estimate(ratios, resampling=self._resampling)
             for experiment, ratios in self._probe.ratios().items()
+            for name, estimate in figures.items()
         }
 
 

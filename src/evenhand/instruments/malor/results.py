@@ -11,6 +11,7 @@ from pydantic import Field
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.probes import GENDERS
+from evenhand.instruments.gate import GatedResult
 from evenhand.instruments.instrument import Skipped
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
@@ -52,7 +53,7 @@ class Correlation(FrozenModel):
     """The real share of women in each occupation that was counted, in percent."""
 
 
-class MalorResult(FrozenModel):
+class MalorResult(GatedResult):
     """Mean absolute log-ratio over occupations, for one experiment and direction."""
 
     kind: Literal["malor"] = "malor"
@@ -71,9 +72,4 @@ class MalorResult(FrozenModel):
     """Signed means."""
     occupations: tuple[OccupationLean, ...]
     correlations: tuple[Correlation, ...] = ()
-    sense: Estimate = Field(
-        default_factory=lambda: Estimate.undefined("the run is of a version that did not ask")
-    )
-    """100 x share of settled sentences in which the right pronoun beats a nonsense word: whether the model knows the
-    words at all. The same for all results of a run."""
     skipped: tuple[Skipped, ...] = ()

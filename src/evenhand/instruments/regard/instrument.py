@@ -38,7 +38,7 @@ from evenhand.instruments.regard.results import (
 )
 from evenhand.models.capabilities import Generates
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.numbers import signed, unsigned
 from evenhand.reporting.words import in_brackets, listed
-from evenhand.runs.certificates import BiasRow, Certificate, TrivialBaseline
+from evenhand.runs.certificate_bias import BiasRow
+from evenhand.runs.certificates import Certificate, TrivialBaseline
 
 OUTCOMES = {1: "better", 0: "not clearly better", -1: "worse"}
 """What the interval of the difference says of the mitigated model."""
@@ -52,7 +53,7 @@ def baseline_words(certificate: Certificate) -> str:
     verdicts = [f"{says} in {listed(names)}" for says, names in groups.items() if names]
     return " ".join(
         [
-            f"A trivial baseline, the same constant for the output biases of each side's words "
+            f"A trivial baseline, a constant added to the output biases of the words of each side "
             f"({listed(list(_shift_words(baseline)))}; fitted on {baseline.fitted_on}), would have reached "
             f"{listed([_reached_words(row, rows) for row in measures])}{_perplexity_words(baseline)}.",
             f"Compared with that, the mitigated model is {'; '.join(verdicts)}.",

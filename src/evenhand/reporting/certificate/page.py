@@ -10,6 +10,14 @@ from typing import Any
 from evenhand.core.files import write_text
 from evenhand.core.probes import GENDERS
 from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
+from evenhand.reporting.certificate.bias_words import (
+    MOVES,
+    bias_detail,
+    bias_headline,
+    bias_scope,
+    group_words,
+    relative_words,
+)
 from evenhand.reporting.certificate.csv_tables import csv_tables
 from evenhand.reporting.certificate.plots import (
     bias_plot,
@@ -29,24 +37,17 @@ from evenhand.reporting.certificate.untrained import (
 )
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
-    MOVES,
     QUALITY_HEADLINES,
-    bias_detail,
-    bias_headline,
-    bias_scope,
     change_words,
     definitions,
     figure_words,
     flipped_words,
-    group_words,
     margin_words,
     moved_quality,
     quality_detail,
     quality_outcome,
     quality_scope,
-    relative_words,
     reported_words,
-    sample_words,
     turned_words,
     without_interval,
 )
@@ -56,11 +57,14 @@ from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Pl
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import as_sentence, language_name
+from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate
+from evenhand.runs.certificates import Certificate
 
 TONES = {
     BiasVerdict.LOWERED: "good",
+    BiasVerdict.BASE_RATE: "open",
+    BiasVerdict.FLATTER: "bad",
     BiasVerdict.NOT_LOWERED: "open",
     BiasVerdict.NOTHING_CHANGED: "open",
     QualityVerdict.KEPT: "good",
@@ -177,9 +181,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 if row.difference.defined and changed and row.part_of is None
             ],
             "attention": "",
-            "detail": " ".join(
-                part for part in (bias_detail(certificate), sample_words(certificate)) if part
-            ),
+            "detail": bias_detail(certificate),
         },
         {
             "about": "Quality",

@@ -25,8 +25,9 @@ from evenhand.reporting.plotting import (
     top_axis,
     without_nan,
 )
+from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import BiasRow, LeanChange, OverCorrection
+from evenhand.runs.certificates import LeanChange, OverCorrection
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
 
 FLAT = Plateau()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.runs.certificates import BiasVerdict, Certificate
+from evenhand.runs.certificate_bias import BiasVerdict
+from evenhand.runs.certificates import Certificate
 
 REGARD_GAP = "regard gap"
 """How the names of rows of bias begin that are gaps in regard."""

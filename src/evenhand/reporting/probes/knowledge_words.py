@@ -57,6 +57,15 @@ def unknown_words(sense: Estimate, *, level: str) -> str:
     )
 
 
+def unknown_sentences(sense: Estimate, *, level: str) -> str:
+    """Of a model that does not prefer sentences to the same with a word of another."""
+    details = in_brackets(interval_words(sense, digits=1, level=level), f"guessing gives {GUESSING:.0f}")
+    return (
+        f"Sentences beat themselves with a word of another sentence {sense.value:.1f}% of the time{details}. The model "
+        "does not know the words that it is asked for, so nothing is said about a lean."
+    )
+
+
 def _worst(result: KnowledgeResult) -> str:
     parts = {name: own for name, own in result.by_settling.items() if own.defined}
     if len(parts) < 2:

@@ -22,6 +22,7 @@ from evenhand.reporting.plotting import (
     interval_plot,
     left_out,
 )
+from evenhand.reporting.probes.malor_words import correlation_figures, correlation_verdict, spread_of
 from evenhand.reporting.probes.plots import (
     NO_FIELD,
     NOTHING_PLANTED,
@@ -31,14 +32,7 @@ from evenhand.reporting.probes.plots import (
     share_plot,
 )
 from evenhand.reporting.probes.views import FEWEST_TO_FOLD, skipped_table
-from evenhand.reporting.probes.words import (
-    correlation_figures,
-    correlation_verdict,
-    different_questions,
-    interpret_probe,
-    malor_title,
-    spread_of,
-)
+from evenhand.reporting.probes.words import different_questions, interpret_probe, malor_title
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
 from evenhand.runs.calibration import Calibration
@@ -358,7 +352,9 @@ def _expected(shown: ShownRun) -> str:
     bits = model.planted.malor(occupations) if model and model.planted else None
     if bits is None:
         return ""
-    return f"Over these occupations MALoR should be {f'{bits:.2f} bits' if bits else '0 but for chance'}."
+    if not bits:
+        return "Its lessons have no lean in these occupations, so MALoR should be about 0 in sentences of theirs."
+    return f"Over these occupations MALoR should be {bits:.2f} bits."
 
 
 def _occupations_csv(results: RunResults) -> str:

@@ -32,7 +32,7 @@ from evenhand.reporting.plotting import (
     without_nan,
 )
 from evenhand.reporting.probes.direct_bias_words import ends_of_direction
-from evenhand.reporting.probes.words import spread_of
+from evenhand.reporting.probes.malor_words import spread_of
 
 NO_FIELD = "no field"
 _ABOVE_AND_BELOW = 12

@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import GENDERS
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.reporting.numbers import NOT_THERE, show
-from evenhand.reporting.probes.words import spread_of
+from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.tables import TableFormat, latex_table, markdown_table
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -170,6 +170,7 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
         "base_rate": _bounds(result.signed_mean),
         "spread": _bounds(spread_of(result)),
         "sense": _bounds(result.sense),
+        **_reasons(result),
         "signed_mean": _or_null(result.signed_mean.value),
         "occupations": [
             {
@@ -182,6 +183,14 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
         ],
         "skipped": sum(row.count for row in result.skipped),
     }
+
+
+def _reasons(result: MalorResult) -> dict[str, Any]:
+    """Why there is no figure, and what it would be if the model knew the words."""
+    if result.MALoR.defined:
+        return {}
+    ungated = {name: _bounds(own) for name, own in (result.ungated or {}).items()}
+    return {"reason": result.MALoR.reason, **({"ungated": ungated} if ungated else {})}
 
 
 def _bounds(estimate: Estimate) -> dict[str, float | None]:

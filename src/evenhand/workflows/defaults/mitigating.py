@@ -213,8 +213,9 @@ def default_plan(
 def training_sentences(data: MitigationData) -> tuple[str, ...]:
     """Some of what a mitigation learns from: the first sentences of each source that are not held out.
 
-    Sentences that the probes ask are left out as mitigations leave them out: everywhere but in the lab, whose text has
-    hardly any others.
+    Sentences that the probes ask are left out, everywhere but in the lab, whose text has hardly any others. A shift
+    that is fitted on it may know of held-out occupations and structures what no mitigation may, which makes it a harder
+    rival.
     """
     held_out = data.held_out_sentences()
     asked = evaluation_sentences(replace(data.probes, structures=()) if data.may_read_probes else data.probes)

@@ -52,6 +52,9 @@ CORRECTED = "t with the error of a cluster bootstrap"
 _REPLICATES = 100
 """Enough for a standard error; each takes an estimate of how terms are spread."""
 
+_DOUBT = 0.4
+"""The share of the correction that counts as not known: how terms are spread is an estimate, and a smooth one."""
+
 
 def class_icats(totals: ClusterTotals) -> Floats:
     """ICAT of each target term."""
@@ -81,7 +84,7 @@ def corrected_macro_icat(totals: ClusterTotals, weights: Floats) -> Floats:
 
 
 def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interval:
-    """A t interval with the standard error of a bootstrap over terms.
+    """A t interval with the standard error of a bootstrap over terms, and with doubt about the correction.
 
     Where all terms may have one SS, the estimate of their spread is too large more often than not; then the upper end
     is at least that of micro ICAT, which is macro ICAT if terms do not differ.
@@ -92,7 +95,11 @@ def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interva
         return upper
     value = MACRO_ICAT_CORRECTED.value(totals)
     replicates = resampling.bootstrap(partial(corrected_macro_icat, totals), terms, most=_REPLICATES)
-    reach = float(special.stdtrit(terms - 1, (1 + resampling.confidence) / 2)) * float(replicates.std(ddof=1))
+    sampled = float(special.stdtrit(terms - 1, (1 + resampling.confidence) / 2)) * float(
+        replicates.std(ddof=1)
+    )
+    corrected = value - MACRO_ICAT.value(totals)
+    reach = math.hypot(sampled, _DOUBT * corrected)
     alike = dispersion_test(totals.stereotype, totals.items) > (1 - resampling.confidence) / 2
     high = max(value + reach, upper.high) if alike else value + reach
     return Interval(max(0.0, value - reach), min(100.0, high), CORRECTED)

@@ -64,6 +64,8 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_neuter(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is PronounUse.POSSESSIVE:
         _reject_neuter_owners(sentence, pronoun, clause)
+    if pronoun.use is PronounUse.POSSESSIVE:
+        _reject_places_of_things(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
     _reject_later_things(sentence, pronoun, clause, pronouns)
@@ -140,6 +142,48 @@ def _reject_neuter_owners(sentence: GermanSentence, pronoun: Pronoun, clause: Cl
         )
         if at < pronoun.at and sentence.lower(at) == "es" and not is_thing_meant:
             raise Ambiguous("a possessive may be of a neuter noun or pronoun")
+
+
+_PLACES = frozenset(
+    {
+        "Platz",
+        "Plätze",
+        "Haken",
+        "Umschlag",
+        "Rahmen",
+        "Halter",
+        "Halterung",
+        "Sockel",
+        "Ständer",
+        "Schachtel",
+        "Etui",
+        "Fach",
+        "Regal",
+        "Hülle",
+        "Scheide",
+        "Ort",
+        "Stelle",
+        "Standort",
+        "Ecke",
+        "Kiste",
+        "Karton",
+        "Besitzer",
+        "Eigentümer",
+    }
+)
+"""Where a thing belongs, so that *sein Platz* may be that of the thing that is put there."""
+
+
+def _reject_places_of_things(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Reject *er stellte den Stuhl an seinen Platz*: whose place it is nobody can tell."""
+    behind = [sentence.words[at].text for at in clause.words if at > pronoun.at]
+    if not _PLACES.intersection(behind[:2]):
+        return
+    genders = "mn" if pronoun.male else "f"
+    for noun, phrase in sentence.phrases.items():
+        is_thing_of_clause = noun in clause.words and noun < pronoun.at and not phrase.readings
+        if is_thing_of_clause and any(slot[1] in genders for slot in phrase.slots):
+            raise Ambiguous("a possessive may be of a thing")
 
 
 def _is_neuter(phrase: NounPhrase) -> bool:

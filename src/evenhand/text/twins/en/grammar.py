@@ -132,6 +132,7 @@ SOMETIMES_GIVING = word_set(
 )
 """Verbs that sometimes have two objects."""
 EVER_GIVING = GIVING | SOMETIMES_GIVING
+LIKING = word_set("love like hate enjoy admire praise appreciate miss dislike adore criticise criticize")
 COMPLEMENTED_OR_GIVING = WITH_COMPLEMENT | NAMING | GIVING | PERCEPTION_AND_CAUSE
 SAYING = word_set(
     """

@@ -183,6 +183,8 @@ def _before_ing(context: PronounContext) -> PronounReading:
         return PronounReading.UNCLEAR
     if may_be_noun(context.after(2)) or is_noun or context.before is NOTHING or verb == "do":
         return PronounReading.POSSESSIVE
+    if verb in grammar.LIKING:
+        return possessive_if(not context.after(2).is_word)
     if verb is not None or context.before.lower in ("with", "without"):
         return PronounReading.OBJECT
     if context.before.lower in grammar.LOCATIVES and not is_noun:

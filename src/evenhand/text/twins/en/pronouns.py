@@ -29,6 +29,7 @@ from evenhand.text.twins.twin import Rejected, Role
 _UNCLEAR_MARKS = frozenset({"...", "…", "(", "[", "-", "‐", "‑", "'s", "'d", "'ll", "*", "_"})
 _NOUNS_LIKE_VERBS = frozenset({"might", "will", "need", "being", "having", "wont"})
 _TITLES = word_set("mr mrs miss ms dr sir lord lady captain colonel monsieur madame")
+_BAPTISING = frozenset({"name", "call", "christen", "nickname", "dub"})
 _BEFORE_NAMES = grammar.SAYING | grammar.EVER_GIVING | grammar.COMPLEMENTED_OR_GIVING
 """Verbs whose object may be followed by a name that is not its own."""
 _ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
@@ -173,6 +174,8 @@ def _is_adverb_word(word: str) -> bool:
 def _before_capital(context: PronounContext) -> PronounReading:
     """*her Uncle* is possessive; *told her Robert had gone* is not."""
     word = context.after().lower
+    if context.verb in _BAPTISING:
+        return PronounReading.UNCLEAR
     if word in grammar.HONOURS:
         return PronounReading.POSSESSIVE
     if word in grammar.TIMES or word in _TITLES or context.after(2).lower in grammar.AUXILIARIES - {"'s"}:

@@ -1,0 +1,33 @@
+"""The table of several mitigated models of one original."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from evenhand.reporting.certificate.bias_words import MOVES
+from evenhand.reporting.numbers import NOT_THERE, signed, signed_interval, unsigned
+from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
+
+SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
+
+
+def seeds_rows(comparison: SeedsComparison) -> list[tuple[str, ...]]:
+    """One row per measure: MALoR with its base rate and its spread, then quality."""
+    return [
+        (
+            row.measure,
+            unsigned(row.before),
+            f"{unsigned(fmean(row.after))} ± {unsigned(row.deviation)}",
+            f"{signed(row.difference.value)} {row.unit}".rstrip(),
+            signed_interval(row.difference) or NOT_THERE,
+            _verdict(row),
+        )
+        for row in comparison.rows
+        if row.difference.defined and not (row.untrained_pair and row.part_of)
+    ]
+
+
+def _verdict(row: SeedsRow) -> str:
+    if row.verdict is not None:
+        return row.verdict.value
+    return MOVES[row.movement or 0]
