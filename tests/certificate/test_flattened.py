@@ -78,6 +78,17 @@ def test_an_experiment_without_a_role_of_its_own_is_held_against_all_pronouns() 
     assert flattened_rows(named, named, {"subject": left(0.2)}, resampling=FEW) == ()
 
 
+def test_a_hidden_term_that_tells_no_gender_is_not_the_other_direction() -> None:
+    run = probe_runs.asked_run(
+        {(f"occupation {row}", column): 1.0 for row in range(3) for column in range(4)}, experiment="origin"
+    )
+    own = Run(
+        record=run.record, results=run.results, scores=run.scores.with_columns(direction=pl.lit("term"))
+    )
+    rows = flattened_rows(own, own, {"all": left(0.9)}, resampling=FEW)
+    assert [row.measure for row in rows] == ["MALoR origin", "spread origin"]
+
+
 def test_the_other_direction_is_flattened_under_its_own_name() -> None:
     run = probe(np.ones((3, 4)))
     turned = Run(

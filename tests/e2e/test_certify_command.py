@@ -54,7 +54,7 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
     assert {row["measure"] for row in reversed_rows if row["part_of"] is None} == {
         f"MALoR {name} reversed" for name in ("he-she", "his-her", "names")
     }
-    assert "Gender lean was lowered (judged on all experiments" in told
+    assert "Gender lean was lowered in both directions (judged on all experiments" in told
     assert "MALoR he-she fell from" in told
     assert "closer to neutral" in told
     page = (folder / "certificate.html").read_text()

@@ -13,7 +13,6 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment
 from evenhand.core.settled import ALL_ROLES, PronounRole
 from evenhand.instruments.malor.comparison import (
-    GENDER,
     MALOR_MEASURE,
     REVERSED,
     SPREAD,
@@ -21,6 +20,7 @@ from evenhand.instruments.malor.comparison import (
     shared_ratios,
 )
 from evenhand.instruments.malor.estimates import LogRatios
+from evenhand.instruments.malor.questions import TERM_DIRECTIONS
 from evenhand.runs.certificate_bias import FlattenedRow
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -54,7 +54,7 @@ def flattened_rows(
         rows += flattened_measures(
             *shared_ratios(first, second, experiment, direction=direction),
             share,
-            experiment=experiment if direction == GENDER else f"{experiment} {REVERSED}",
+            experiment=experiment if direction in TERM_DIRECTIONS else f"{experiment} {REVERSED}",
             resampling=resampling,
         )
     return tuple(rows)
