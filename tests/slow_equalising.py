@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.mitigation.equalising.losses import HELD
 from evenhand.mitigation.equalising.objective import EVIDENCE, GapPiece
 from evenhand.mitigation.equalising.replay import ReplayedRow
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
@@ -183,13 +182,7 @@ def changes(
                         ]
                     )
                     uneven = uneven + kl(torch.full((2,), 0.5, dtype=torch.float64), found / found.sum())
-        own = row.targets[number]
-        held = apart((after[place][own] / wanted[own]).log())
-        moved = apart(odds(after[place], telling) - odds(before[place], telling))
-        yield kl(wanted, after[place]) + HELD * held, uneven, moved
-
-
-def apart(ratio: Tensor) -> Tensor:
-    """KL(half and half || shares) of two shares with this logarithm of their ratio."""
-    share = torch.sigmoid(ratio)
-    return kl(torch.full((2,), 0.5, dtype=torch.float64), torch.stack([share, 1 - share]))
+        # KL(half and half || shares) of shares whose odds are those of the model over those of the original.
+        share = torch.sigmoid(odds(after[place], telling) - odds(before[place], telling))
+        moved = kl(torch.full((2,), 0.5, dtype=torch.float64), torch.stack([share, 1 - share]))
+        yield kl(wanted, after[place]), uneven, moved

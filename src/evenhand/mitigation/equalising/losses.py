@@ -17,10 +17,6 @@ from evenhand.models.engine.positions import PositionStates, in_chunks, within
 ALIKE = 8.0
 """How much it counts that a token is as likely after a man as after a woman, beside what it is to be after both."""
 
-HELD = 4.0
-"""How much it counts in ordinary text that the word which comes next is as likely as it is to be. The divergence hardly
-sees an unlikely word become likelier, and perplexity is made of such words."""
-
 RARE = 2 / 3
 """Power of a token's probability by which it counts there."""
 
@@ -108,8 +104,6 @@ def _unevenness(ratio: Tensor) -> Tensor:
 class ReplayedPlaces:
     """Places of ordinary sentences that the model is asked at."""
 
-    targets: Tensor
-    """The tokens that the text has there."""
     weights: Tensor
     """How much each counts."""
     is_open: Tensor
@@ -130,7 +124,7 @@ def loss_elsewhere(
 
     Where a gender has been told, the divergence hardly sees whether the wrong one has a chance of one in ten or one in
     a hundred, and evening out makes the wrong one likelier everywhere. So the odds of the two are compared there by
-    themselves, as shares are where they are to be even. So is the probability of the word that the text has.
+    themselves, as shares are where they are to be even.
     """
 
     def compare(chunk: slice) -> Tensor:
@@ -140,9 +134,6 @@ def loss_elsewhere(
             flags = open_places.even_out(target, places.is_open[chunk])
         logs = functional.log_softmax(states.logits(chunk), dim=-1)
         lost = _divergence(target, logs) + balance * open_places.unevenness(logs, flags)
-        tokens = places.targets[chunk, None]
-        likely = target.gather(1, tokens).clamp_min(torch.finfo(target.dtype).tiny).log()
-        lost = lost + HELD * _unevenness(logs.gather(1, tokens) - likely)[:, 0]
         moved = _unevenness(telling.odds_from_logs(logs) - odds) * places.settled[chunk]
         return (lost * places.weights[chunk] + balance * moved).sum()
 

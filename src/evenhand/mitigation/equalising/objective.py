@@ -216,10 +216,7 @@ class EqualisingObjective:
                 same,
                 expected[3],
                 ReplayedPlaces(
-                    targets=asked.targets.to(device),
-                    weights=weights.to(device),
-                    is_open=is_open.to(device),
-                    settled=(EVIDENCE * settled_weights(ordinary)).to(device),
+                    weights.to(device), is_open.to(device), (EVIDENCE * settled_weights(ordinary)).to(device)
                 ),
                 OpenPlaces(self.open_groups, device),
                 telling,
