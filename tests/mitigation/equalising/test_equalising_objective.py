@@ -429,7 +429,7 @@ def assert_same_gradients(found: LossWithGradients, wanted: LossWithGradients) -
     made, expected = (
         torch.cat([own.flatten() for _, own in sorted(each.items())]) for each in (found[1], wanted[1])
     )
-    assert (made - expected).abs().max() <= 1e-6 * max(1.0, expected.abs().max().item())
+    assert (made - expected).abs().max() <= 4e-6 * max(1.0, expected.abs().max().item())
 
 
 def test_a_decoder_is_shown_a_quarter_of_the_gaps_without_what_stands_before(menagerie: Zoo) -> None:
