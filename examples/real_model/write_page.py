@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import html
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -103,7 +102,6 @@ def collect(folder: Path) -> dict[str, Any]:
         "probed": probed(folder),
         "data": data.counts if data else {},
         "samples": json.loads((folder / "samples.json").read_text(encoding="utf-8")),
-        "surprise": json.loads((folder / "surprise.json").read_text(encoding="utf-8")),
     }
 
 
@@ -172,23 +170,6 @@ def probed_table(models: dict[str, dict[str, dict[str, float]]]) -> str:
             for key, figure in figures.items()
         ]
         lines.append(f"| {name.removesuffix('_en_malor')} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def surprise_table(models: dict[str, dict[str, dict[str, float]]]) -> str:
-    """One row per part of a sentence: nats before and after, and those that each model itself expects."""
-    before, after = models.values()
-    lines = [
-        "| part of a sentence | tokens | before | expected by it | after | expected by it | perplexity |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for part, own in before.items():
-        now = after[part]
-        change = 100 * math.expm1(now["nats"] - own["nats"])
-        cells = (own["nats"], own["expected"], now["nats"], now["expected"])
-        lines.append(
-            f"| {part} | {own['tokens']:,.0f} | {' | '.join(f'{cell:.2f}' for cell in cells)} | {signed(change, 1)}% |"
-        )
     return "\n".join(lines)
 
 
