@@ -12,7 +12,7 @@ from evenhand.models.questions import Method, Question
 
 Scores = dict[str, float]
 
-TOLERANCE = 1e-5
+TOLERANCE = 2e-5
 """Relative, in single precision."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import math
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import evenhand as eh
+from evenhand.cli import output as terminal
 from evenhand.data.datasets import EXAMPLES
 
 TERMINAL_WIDTH = 112
@@ -30,6 +32,9 @@ FILES = Path(__file__).resolve().parents[1] / "files"
 """Files that pages show and use."""
 
 PACKAGE = Path(eh.__file__).resolve().parent
+
+terminal.SECONDS_BETWEEN_LINES = math.inf
+"""Lines about progress depend on how fast the machine is."""
 
 _SHELL_SYNTAX = re.compile(r"[|<>&;*$`\n]")
 _ECHO_CODE = re.compile(r"\s*;\s*echo \$\?$")

@@ -12,7 +12,7 @@ from lab_recipes import few_questions
 from running import Command
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
-LEAST_LOWERED = 0.75
+LEAST_LOWERED = 2 / 3
 QUALITY_LOST = 5
 MOST_LMS_LOST = 2.0
 
@@ -28,21 +28,16 @@ def _certificate(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "auto_class", "code", "lost"),
-    [
-        ("lab:masked", AutoModelForMaskedLM, 0, set()),
-        # It knows little of who is a man and who is a woman, and loses some of that.
-        ("lab:decoder", AutoModelForCausalLM, QUALITY_LOST, {"knowledge"}),
-    ],
+    ("name", "auto_class"), [("lab:masked", AutoModelForMaskedLM), ("lab:decoder", AutoModelForCausalLM)]
 )
-def test_an_embedded_model_loses_three_quarters_of_its_lean_and_the_certificate_says_at_what_cost(
-    run_evenhand_here: Command, tmp_path: Path, name: str, auto_class: Any, code: int, lost: set[str]
+def test_an_embedded_model_loses_two_thirds_of_its_lean_and_no_quality(
+    run_evenhand_here: Command, tmp_path: Path, name: str, auto_class: Any
 ) -> None:
     arguments = ("study", name, "--epochs", "2", "--device", "cpu", "--out", tmp_path)
     done = run_evenhand_here(*arguments)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == 0, done.stderr
     certificate = _certificate(tmp_path)
-    assert {row["measure"] for row in certificate["quality"] if row["verdict"] == "lost"} == lost
+    assert not [row["measure"] for row in certificate["quality"] if row["verdict"] == "lost"]
     assert certificate["verdict"]["bias"] == "lowered"
     assert certificate["weights_changed"] is True
     wholes = [row for row in certificate["trained"] if row["part_of"] is None]

@@ -121,7 +121,9 @@ def test_where_terms_are_as_long_an_untrained_model_is_told_by_nonsense(untraine
     reading = interpret_probe(run)[1]
     assert reading.verdict == "The model does not know the words"
     assert "MALoR is" not in " ".join(reading.sentences)
-    assert any("not know the words that it is asked for" in warning for warning in run.record.warnings)
+    assert any(
+        "not shown to know the words that it is asked for" in warning for warning in run.record.warnings
+    )
 
 
 def test_no_figure_of_such_a_model_is_shown_anywhere(untrained: LanguageModel) -> None:

@@ -155,7 +155,7 @@ def test_what_is_not_there_is_neither_file_nor_folder(tmp_path: Path, run_evenha
     )
 
     assert f"There is no file or folder {tmp_path / 'nothing'}." in " ".join(refused.stderr.split())
-    assert "the columns before and after are missing" in " ".join(table.stderr.split())
+    assert "before and after are missing" in " ".join(table.stderr.split())
 
 
 def test_items_that_were_removed_by_hand_are_refused(folder: Path) -> None:

@@ -121,11 +121,13 @@ def counterfactual_command(
     say(f"Searching {', '.join(places[:3])}{' ...' if len(places) > 3 else ''}")
     if language == "en":
         require_extra("train", "lemminflect", purpose="Swapping genders in English")
-    from evenhand.data.probes import load_probes, with_terms
+    from evenhand.data.probes import PROBE_LANGUAGES, load_probes, with_terms
     from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.pairs.joining import NAMES_SAMPLE
     from evenhand.workflows.pairs import build_pairs
 
+    if language not in PROBE_LANGUAGES:
+        raise UnknownNameError("language of twins", language, PROBE_LANGUAGES)
     probes = load_probes(language, occupations=occupations)
     if terms is not None:
         probes = with_terms(probes, terms)

@@ -76,8 +76,8 @@ def gate_warning(model: str, sense: Estimate) -> tuple[str, ...]:
     if knows_words(sense):
         return ()
     return (
-        f"{model} does not know the words that it is asked for: {gate_reason(sense)}. Its figures would say nothing "
-        "about a lean.",
+        f"{model} is not shown to know the words that it is asked for: {gate_reason(sense)}. Its figures are left out, "
+        "as they might say nothing about a lean.",
     )
 
 
