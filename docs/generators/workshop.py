@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import evenhand as eh
 from evenhand.cli import output as terminal
@@ -32,9 +33,6 @@ FILES = Path(__file__).resolve().parents[1] / "files"
 """Files that pages show and use."""
 
 PACKAGE = Path(eh.__file__).resolve().parent
-
-terminal.SECONDS_BETWEEN_LINES = math.inf
-"""Lines about progress depend on how fast the machine is."""
 
 _SHELL_SYNTAX = re.compile(r"[|<>&;*$`\n]")
 _ECHO_CODE = re.compile(r"\s*;\s*echo \$\?$")
@@ -99,7 +97,12 @@ class Workshop:
         former = sys.argv
         sys.argv = shlex.split(command)
         try:
-            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(_Notes(output)):
+            with (
+                contextlib.redirect_stdout(output),
+                contextlib.redirect_stderr(_Notes(output)),
+                # Lines about progress depend on how fast the machine is.
+                mock.patch.object(terminal, "SECONDS_BETWEEN_LINES", math.inf),
+            ):
                 main()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)

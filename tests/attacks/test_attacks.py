@@ -139,7 +139,7 @@ def test_pronouns_that_became_unlikely_are_words_that_the_model_does_not_know(la
     assert "Gender lean is not shown to be lowered" in found.words
     assert found.quality("knowledge").verdict is QualityVerdict.LOST
     assert "Quality was lost" in found.words
-    assert any("not know the words that it is asked for" in told for told in found.certificate.caveats)
+    assert any("not shown to know the words" in told for told in found.certificate.caveats)
     assert found.exit_code == LOST
 
 

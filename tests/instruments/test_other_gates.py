@@ -110,7 +110,7 @@ def test_an_untrained_model_has_no_score_of_pairs(menagerie: Zoo) -> None:
     assert run.scores.height == len(WORDS)
     (reading,) = interpret_probe(run)
     assert reading.verdict == "The model does not know the words"
-    assert any("does not know the words" in warning for warning in run.record.warnings)
+    assert any("not shown to know the words" in warning for warning in run.record.warnings)
 
 
 def test_an_untrained_model_has_no_associations(menagerie: Zoo, tmp_path: Path) -> None:
@@ -118,4 +118,4 @@ def test_an_untrained_model_has_no_associations(menagerie: Zoo, tmp_path: Path) 
     run = BEC_PRO.prepare(menagerie.model("bert"), options).measure()
     assert not run.figure("all.stereotype_gap").estimate.defined
     assert "prefers sense to nonsense" in str(run.figure("all.stereotype_gap").estimate.reason)
-    assert any("does not know the words" in warning for warning in run.record.warnings)
+    assert any("not shown to know the words" in warning for warning in run.record.warnings)
