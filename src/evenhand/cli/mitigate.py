@@ -35,7 +35,7 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
     chosen_mitigation,
 )
-from evenhand.cli.mitigation_runs import mitigation_data, run_mitigation
+from evenhand.cli.mitigation_runs import GivenText, run_on_text
 from evenhand.cli.options import (
     OUTPUT,
     AllowPickleWeights,
@@ -169,20 +169,11 @@ def equalise_command(
         own={"balances": balance},
         settings=None,
     )
-    data = mitigation_data(
-        ref,
-        corpus=corpus,
-        experiment=experiment,
-        language=language,
-        held_out=held_out,
-        probe_files=(structures, occupations, terms),
-    )
-    run_mitigation(
+    run_on_text(
         ref,
         EQUALISE,
-        data=data,
-        options=options,
-        files=(structures, occupations, terms),
+        options,
+        GivenText(corpus, held_out, experiment, language, (structures, occupations, terms)),
         out=out,
         fresh=fresh,
         json=json,
@@ -261,20 +252,11 @@ def counterfactual_command(
         own={"whole_words": whole_words or None},
         settings=None,
     )
-    data = mitigation_data(
-        ref,
-        corpus=corpus,
-        experiment=experiment,
-        language=language,
-        held_out=held_out,
-        probe_files=(structures, occupations, terms),
-    )
-    run_mitigation(
+    run_on_text(
         ref,
         COUNTERFACTUAL,
-        data=data,
-        options=options,
-        files=(structures, occupations, terms),
+        options,
+        GivenText(corpus, held_out, experiment, language, (structures, occupations, terms)),
         out=out,
         fresh=fresh,
         json=json,
@@ -322,20 +304,11 @@ def _command_of(method: str) -> Any:
             memory=memory,
         )
         options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
-        data = mitigation_data(
-            ref,
-            corpus=corpus,
-            experiment=experiment,
-            language=language,
-            held_out=held_out,
-            probe_files=(structures, occupations, terms),
-        )
-        run_mitigation(
+        run_on_text(
             ref,
             method,
-            data=data,
-            options=options,
-            files=(structures, occupations, terms),
+            options,
+            GivenText(corpus, held_out, experiment, language, (structures, occupations, terms)),
             out=out,
             fresh=fresh,
             json=json,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,26 +21,45 @@ if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
 
 
-def mitigation_data(
+ProbePaths = tuple[Path | None, Path | None, Path | None]
+"""Files of structures, occupations and terms, where they were given."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenText:
+    """The text, experiments and probes of a mitigation as they were given on the command line."""
+
+    corpus: list[str] | None
+    held_out: list[Path] | None
+    experiments: list[str] | None
+    language: str | None
+    probes: ProbePaths
+
+
+def run_on_text(
     ref: ModelRef,
+    method: str,
+    options: MitigationOptions,
+    given: GivenText,
     *,
-    corpus: list[str] | None,
-    experiment: list[str] | None,
-    language: str | None,
-    held_out: list[Path] | None,
-    probe_files: tuple[Path | None, Path | None, Path | None],
-) -> MitigationData:
-    """The text, probes and experiments of a mitigation, from what was given."""
+    out: Path,
+    fresh: bool,
+    json: bool,
+) -> None:
+    """Mitigate a model with text, and print what was done."""
     from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.defaults.mitigating import default_data
 
-    return default_data(
+    data = default_data(
         ref,
-        corpus or (),
-        experiments=experiment or ("all",),
-        language=language,
-        held_out=held_out or (),
-        probe_files=ProbeFiles(*probe_files),
+        given.corpus or (),
+        experiments=given.experiments or ("all",),
+        language=given.language,
+        held_out=given.held_out or (),
+        probe_files=ProbeFiles(*given.probes),
+    )
+    run_mitigation(
+        ref, method, data=data, options=options, files=given.probes, out=out, fresh=fresh, json=json
     )
 
 
@@ -52,7 +72,7 @@ def run_mitigation(
     out: Path,
     fresh: bool,
     json: bool,
-    files: tuple[Path | None, Path | None, Path | None] = (None, None, None),
+    files: ProbePaths = (None, None, None),
 ) -> None:
     """Mitigate a model, and print what was done and how to measure it, with the files that it was trained with."""
     from evenhand.cli.results import show_mitigation
