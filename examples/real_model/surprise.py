@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,22 +31,28 @@ def some_sentences(text: Path, most: int) -> list[str]:
     return found[:: max(1, len(found) // most)][:most]
 
 
-@torch.no_grad()
 def surprise(reference: str, sentences: Sequence[str]) -> dict[str, dict[str, float]]:
     """Nats and expected nats of each part of sentences, each of which stands alone."""
     loaded = eh.load(reference).loaded
-    network, tokenizer = loaded.model.eval(), loaded.tokenizer
+    return surprise_of(loaded.model.eval(), loaded.tokenizer, sentences)
+
+
+@torch.no_grad()
+def surprise_of(
+    network: Any, tokenizer: Any, sentences: Sequence[str], *, temperature: float = 1.0
+) -> dict[str, dict[str, float]]:
+    """The same of a network in memory, whose scores are divided by a temperature."""
+    device = network.device
     start = tokenizer.bos_token_id
     totals = {part: [0.0, 0.0, 0.0] for part in PARTS}
     ordered = sorted(sentences, key=len)
     for begin in range(0, len(ordered), AT_ONCE):
         rows = [[start, *tokenizer(text)["input_ids"]] for text in ordered[begin : begin + AT_ONCE]]
         width = max(map(len, rows))
-        ids = torch.tensor([row + [start] * (width - len(row)) for row in rows], device=loaded.device)
-        shown = torch.tensor(
-            [[1] * len(row) + [0] * (width - len(row)) for row in rows], device=loaded.device
-        )
-        logs = network(input_ids=ids, attention_mask=shown).logits[:, :-1].float().log_softmax(-1)
+        ids = torch.tensor([row + [start] * (width - len(row)) for row in rows], device=device)
+        shown = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=device)
+        scores = network(input_ids=ids, attention_mask=shown).logits[:, :-1].float()
+        logs = (scores / temperature).log_softmax(-1)
         nats = -logs.gather(2, ids[:, 1:, None])[:, :, 0]
         expected = -(logs.exp() * logs).sum(-1)
         for part, places in PARTS.items():
