@@ -91,6 +91,9 @@ def test_two_reviewers_at_once_and_an_arbiter(people: list[Visit], server: Revie
     # Ann edits: sentences are rebuilt while she writes, and remarks go away.
     ann.keyboard.press("e")
     ann.wait_for_selector("#edit-context:focus")
+    ann.locator("#edit-context").fill("האחות היא BLANK היום.")
+    sentence = ann.locator("[data-shown='word/intra-2-u']")
+    assert sentence.evaluate("shown => getComputedStyle(shown).direction") == "rtl", "labels are English"
     ann.locator("#edit-context").fill("Eine Schwester war abends BLANK.")
     assert shown_context(ann) == "Eine Schwester war abends BLANK."
     assert ann.locator("[data-shown=context] mark.target").inner_text() == "Schwester"
