@@ -45,6 +45,7 @@ BY_HAND = (
             "quickstart",
             "concepts",
             "data",
+            "translation",
             "agreement",
             "regard",
             "regard-analysis",

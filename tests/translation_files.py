@@ -36,3 +36,8 @@ def changes_of(tmp_path: Path, *items: Association, language: str = "de") -> Cha
     """A document of these items that nobody has changed yet."""
     path = write_translation_file(tmp_path / f"{language}.json", *items, language=language)
     return Changes(read_document(path), clock=lambda: "2026-01-01T00:00:00+00:00")
+
+
+def translate_command(source: Path, out: Path, *, to: str, translator: str) -> list[str | Path]:
+    """The command that translates a file into a folder."""
+    return ["data", "translate", source, "--to", to, "--translator", translator, "--out", out]

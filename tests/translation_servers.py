@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 Answer = tuple[int, dict[str, Any]]
 """Status and body."""
 
@@ -88,6 +90,16 @@ def amazon_answer(operation: str, request: dict[str, Any]) -> Answer:
         "SourceLanguageCode": request["SourceLanguageCode"],
         "TargetLanguageCode": request["TargetLanguageCode"],
     }
+
+
+@contextmanager
+def serving_amazon(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+    """Amazon Translate on this machine, with credentials, until the block ends."""
+    with serving(FakeService(amazon_answer)) as service:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+        yield service
 
 
 def amazon_fault(code: str, message: str = "") -> dict[str, Any]:

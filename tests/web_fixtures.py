@@ -162,7 +162,8 @@ class Visitor:
     def text(self) -> str:
         """What the page shows, without its marks."""
         body = self.page.text.partition("<main")[2].partition("</main>")[0]
-        return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+        whole = re.sub(r"</?mark\b[^>]*>", "", body)
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", whole))
 
 
 @pytest.fixture

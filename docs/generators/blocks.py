@@ -6,7 +6,7 @@ A marker in the Markdown, alone on its line, says what the block below it is mad
                                 stands above its output, after a dollar sign; in any other it does not.
                                 A command that ends with "; echo $?" shows its exit code too.
     <!-- python -->             a fenced ``>>>`` session, whose output lines are made anew.
-    <!-- table: NAME -->        a table of ``generators.tables``, put below the marker.
+    <!-- table: NAME -->        a table of ``generators.tables`` or ``translation_tables``, put below the marker.
     <!-- file: PATH -->         a fenced block: what a file of the repository holds.
 
 All blocks of one page share a folder and, in sessions, their variables.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from generators.tables import TABLES
+from generators.translation_tables import TRANSLATION_TABLES
 from generators.workshop import Workshop, workshop
 
 _FENCE = r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$"
@@ -29,6 +30,8 @@ _FILE = re.compile(rf"^<!-- file: (?P<path>.+?) -->\n\n?{_FENCE}", re.MULTILINE 
 _MARKER = re.compile(r"^<!-- (?:output: .+?|python|table: .+?|file: .+?) -->$", re.MULTILINE)
 
 ROOT = Path(__file__).resolve().parents[2]
+
+_TABLES = {**TABLES, **TRANSLATION_TABLES}
 
 
 class MarkerError(Exception):
@@ -71,9 +74,9 @@ def _session(block: re.Match[str], shop: Workshop) -> str:
 
 def _table(block: re.Match[str], _shop: Workshop) -> str:
     name = block["name"]
-    if name not in TABLES:
-        raise MarkerError(f"There is no table {name!r}; there are {', '.join(TABLES)}.")
-    return f"<!-- table: {name} -->\n\n{TABLES[name]()}\n"
+    if name not in _TABLES:
+        raise MarkerError(f"There is no table {name!r}; there are {', '.join(_TABLES)}.")
+    return f"<!-- table: {name} -->\n\n{_TABLES[name]()}\n"
 
 
 def _file(block: re.Match[str], _shop: Workshop) -> str:

@@ -64,6 +64,7 @@ def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
     collected = run_evenhand_here(*place, "--collect")
     assert "1 change by reviewers" in collected.stdout
     assert "1 of 4 items settled." in collected.stdout
+    assert "Next:" not in collected.stderr
     (row,) = read_changes(folder / "changes.csv")
     assert (row.item, row.field, row.by) == ("intra-2", "beyond_repair", "Ann and Ben")
     assert json.loads(run_evenhand_here(*place, "--collect", "--json").stdout)["changes"] == 0

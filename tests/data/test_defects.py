@@ -217,3 +217,10 @@ def test_the_report_is_a_table_with_a_row_a_check_and_task() -> None:
     (equal,) = frame.filter(frame["defect"] == "equal-candidates").to_dicts()
     assert (equal["task"], equal["count"], equal["unit"]) == ("intrasentence", 1, "items")
     assert (equal["flagged"], equal["ids"]) == (True, ["intra-1"])
+
+
+def test_a_count_says_what_is_counted() -> None:
+    by_name = {defect.name: defect for defect in DEFECT_CLASSES}
+
+    assert by_name["blank-count"].counted(1) == "1 item"
+    assert by_name["fill-not-found"].counted(1200) == "1,200 candidates"

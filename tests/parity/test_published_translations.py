@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from running import Command
 
-from evenhand.core.items import Label, Task
-from evenhand.data import load_dataset, read_predictions, read_stereoset
-from evenhand.data.inspection import check, check_translation
+from evenhand.core.items import Task
+from evenhand.data import load_dataset
 from evenhand.data.stereoset import STEREOSET
-from evenhand.stats.resampling import Resampling
 from evenhand.translation import (
     Changes,
     Document,
@@ -24,9 +22,6 @@ from evenhand.translation import (
     repair,
     replay,
 )
-from evenhand.translation.changes import repaired_items
-from evenhand.translation.score_effects import ANY, translation_effect
-from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -105,27 +100,6 @@ def test_targets_that_are_missing_in_languages_that_were_never_repaired(
     assert tuple(document.missing_targets(task) for task in Task) == counts
 
 
-def test_the_documentation_counts_the_changes_of_the_german_repair(repaired: Changes[Document]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "translation.md").read_text(encoding="utf-8")
-    doubtful = sum(row.field == "doubtful_target" for row in repaired.rows)
-
-    assert f"{len(repaired.rows) - doubtful:,} changes; {doubtful} targets" in page
-
-
-@pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
-def test_the_documentation_counts_the_items_that_are_left_out(shared_data: Path, language: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "translation.md").read_text(encoding="utf-8")
-    name = {"de": "German, repaired", "es": "Spanish", "fr": "French", "tr": "Turkish"}[language]
-    source, translation = (
-        read_stereoset(shared_data / "stereoset" / f"{tag}.json") for tag in ("en", language)
-    )
-
-    (row,) = (line for line in page.splitlines() if line.startswith(f"| {name} | {len(translation):,} |"))
-
-    left_out = [len(check(translation, source=own).flagged_items()) for own in (None, source)]
-    assert [row.split("|")[place].strip() for place in (5, 8)] == [f"{count:,}" for count in left_out]
-
-
 @pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
 def test_a_copy_of_a_published_translation_has_a_name(
     shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
@@ -138,114 +112,3 @@ def test_a_copy_of_a_published_translation_has_a_name(
     benchmark = load_dataset("stereoset", language=language)
 
     assert (benchmark.name, len(benchmark)) == ("stereoset", 4226 if language == "de" else 4229)
-
-
-@pytest.mark.parametrize(
-    ("language", "counts"),
-    [
-        ("es", {"concord": 108, "candidates-merged": 4, "untranslated": 17, "untranslated-word": 46}),
-        ("fr", {"concord": 72, "candidates-merged": 2, "untranslated": 21, "untranslated-word": 126}),
-        ("tr", {"candidates-merged": 12, "untranslated": 14}),
-    ],
-)
-def test_what_the_checks_of_translations_find(
-    shared_data: Path, language: str, counts: dict[str, int]
-) -> None:
-    folder = shared_data / "stereoset"
-    findings = check_translation(
-        read_stereoset(folder / f"{language}.json"), read_stereoset(folder / "en.json")
-    ).findings
-
-    found = {finding.defect.name: 0 for finding in findings}
-    for finding in findings:
-        found[finding.defect.name] += finding.count
-    assert {name: found.get(name) for name in counts} == counts
-    assert ("concord" in found) == ("concord" in counts)
-
-
-@pytest.mark.parametrize(
-    ("model", "task", "scores"),
-    [
-        (
-            "dbmdz_bert-base-german-cased_BertLM_BertNextSentence",
-            Task.INTRASENTENCE,
-            (54.1, 55.9, 68.6, 73.0),
-        ),
-        (
-            "dbmdz_bert-base-german-cased_BertLM_BertNextSentence",
-            Task.INTERSENTENCE,
-            (54.7, 56.1, 80.1, 79.5),
-        ),
-        (
-            "bert-base-multilingual-cased_BertLM_BertNextSentence",
-            Task.INTRASENTENCE,
-            (48.4, 49.3, 65.7, 65.1),
-        ),
-        (
-            "bert-base-multilingual-cased_BertLM_BertNextSentence",
-            Task.INTERSENTENCE,
-            (56.9, 58.4, 76.0, 77.7),
-        ),
-        ("google_mt5-base_mT5LM_ModelNSP", Task.INTRASENTENCE, (56.6, 53.4, 74.0, 74.0)),
-        ("google_mt5-base_mT5LM_ModelNSP", Task.INTERSENTENCE, (52.9, 55.5, 83.4, 81.5)),
-    ],
-)
-def test_scores_of_repaired_items_beside_the_others(
-    repaired: Changes[Document], shared_data: Path, model: str, task: Task, scores: tuple[float, ...]
-) -> None:
-    mended = repaired_items(repaired.rows)
-    items = read_stereoset(shared_data / "stereoset" / "de.json").of_task(task)
-    published = read_predictions(shared_data / "predictions" / f"{model}_de.json.gz").scores
-    shares: list[tuple[float, float]] = []
-    for is_mended in (True, False):
-        chosen = [
-            [published[item.candidate(label).id].value for label in Label]
-            for item in items
-            if (item.id in mended) is is_mended
-        ]
-        wins = sum(stereotype > anti for stereotype, anti, _ in chosen)
-        sense = sum((stereotype > other) + (anti > other) for stereotype, anti, other in chosen)
-        shares.append((round(100 * wins / len(chosen), 1), round(50 * sense / len(chosen), 1)))
-
-    assert (shares[0][0], shares[1][0], shares[0][1], shares[1][1]) == scores
-    assert sum(item.id in mended for item in items) == (580 if task is Task.INTRASENTENCE else 541)
-
-
-@pytest.mark.parametrize(
-    ("language", "with_problem", "differences", "lms_share"),
-    [
-        ("de", 1876, (-1.59, -5.12), 0.42),
-        ("es", 1906, (-0.38, -7.99), 0.35),
-        ("fr", 1702, (-0.43, -6.51), 0.32),
-        ("tr", 1871, (-3.35, -7.51), 0.47),
-    ],
-)
-def test_the_share_of_a_difference_between_languages_that_rests_on_problems(
-    repaired: Changes[Document],
-    shared_data: Path,
-    language: str,
-    with_problem: int,
-    differences: tuple[float, float],
-    lms_share: float,
-) -> None:
-    runs = [
-        evaluate(
-            shared_data
-            / "predictions"
-            / f"bert-base-multilingual-cased_BertLM_BertNextSentence_{tag}.json.gz",
-            shared_data / "stereoset" / f"{tag}.json",
-            language=tag,
-            resampling=Resampling(resamples=100),
-        )
-        for tag in ("en", language)
-    ]
-
-    effect = translation_effect(
-        *runs, repaired={"de": repaired_items(repaired.rows)}, resampling=Resampling(resamples=400)
-    )
-
-    assert effect is not None
-    rows = [row for row in effect.shares if (row.task, row.problem) == ("overall", ANY)]
-    assert [row.items for row in rows] == [with_problem] * 2
-    assert tuple(round(row.difference, 2) for row in rows) == differences
-    assert rows[1].share == pytest.approx(lms_share, abs=0.005)

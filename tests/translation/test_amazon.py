@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from translation_servers import FakeService, amazon_answer, amazon_fault, serving
+from translation_servers import FakeService, amazon_fault, serving_amazon
 
 from evenhand.core.errors import TranslationError
 from evenhand.translation.translators import LanguagePair, RefusedText
 from evenhand.translation.translators.amazon import AMAZON, AmazonTranslator
 
-pytest.importorskip("boto3")
+ConnectionClosedError = pytest.importorskip("botocore.exceptions").ConnectionClosedError
 
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
-    with serving(FakeService(amazon_answer)) as service:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+    with serving_amazon(monkeypatch) as service:
         yield service
 
 
@@ -66,6 +63,23 @@ def test_endless_throttling_ends(service: FakeService, pauses: list[float]) -> N
 
     with pytest.raises(TranslationError, match=r"failed 8 times.*ThrottlingException.*goes on from here"):
         opened(pauses).translate(["abc"])
+
+
+def test_a_server_that_is_gone_is_told_in_one_sentence(
+    service: FakeService, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = opened(pauses)
+    gone = ConnectionClosedError(endpoint_url=service.address)
+
+    def fail(**_: object) -> None:
+        raise gone
+
+    monkeypatch.setattr(translator._client, "import_terminology", fail)
+
+    with pytest.raises(
+        TranslationError, match=r"Connection was closed .*[^.]\. What was translated before is kept"
+    ):
+        translator.translate(["abc"])
 
 
 def test_terminology_that_is_refused_is_done_without_and_said(

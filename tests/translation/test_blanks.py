@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from builders import intra
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.data.defects import DEFECT_CLASSES
 from evenhand.data.translation_defects import leaks_in
 from evenhand.translation.blanks import BLANK_RULES
 
@@ -78,6 +80,27 @@ def test_a_turkish_suffix_stays_on_its_blank(context: str) -> None:
         assert rule(context, "tr") == context
 
 
+@pytest.mark.parametrize(
+    ("language", "context", "mended"),
+    [
+        ("tr", "O BLANK-dır.", "O BLANKdır."),
+        ("tr", "Onlar BLANK‑lar değil.", "Onlar BLANKlar değil."),
+        ("tr", "Bu BLANK-ülkesi.", "Bu BLANK ülkesi."),
+        ("tr", "Bu BLANK-Ankara.", "Bu BLANK Ankara."),
+        ("fr", "Est-ce BLANK-la ?", "Est-ce BLANK la ?"),
+    ],
+)
+def test_a_turkish_suffix_behind_a_hyphen_stays_too_and_is_flagged(
+    language: str, context: str, mended: str
+) -> None:
+    cleaned = BLANK_RULES["blank.hyphen"](context, language)
+
+    assert cleaned == mended
+    item = intra(1, language=language, context=cleaned)
+    attached = next(defect for defect in DEFECT_CLASSES if defect.name == "blank-attached")
+    assert (list(attached.find([item])) == [item.id]) is bool(re.search(r"BLANK\w", mended))
+
+
 PIECES = st.sampled_from(
     [
         "BLANK",
@@ -92,6 +115,7 @@ PIECES = st.sampled_from(
         "ein",
         "...",
         "'tır",
+        "dır",
         "\u0301",
         "שלום",
         "„",

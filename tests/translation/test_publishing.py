@@ -77,5 +77,8 @@ def test_edits_by_hand_are_not_published_unseen(folder: Path, tmp_path: Path) ->
     path = folder / "de.json"
     path.write_text(path.read_text().replace("Der Lehrer kommt.", "Der Lehrer geht."))
 
-    with open_translation(folder) as translation, pytest.raises(TranslationError, match="edited by hand"):
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match=r"edited by hand.*evenhand data repair .* --keep-edits NAME"),
+    ):
         publish(translation, tmp_path / "x.json", licence="CC BY 4.0")

@@ -179,7 +179,7 @@ def test_a_sentence_says_how_much_rests_on_them(effect: TranslationEffect) -> No
     sentence = translation_sentence(effect)
 
     assert sentence.startswith(
-        "6 of 48 items (12%) have a problem in English or German: no difference in SS is shown"
+        "6 of 48 items (12%) have a problem in English or German: the difference in SS is not clear, so no share"
     )
     assert "of the difference in LMS" in sentence
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import pytest
 from running import Command
+from translation_files import translate_command
 
 from evenhand.core.errors import DatasetError
 from evenhand.data.crows_pairs import load_pairs
@@ -112,19 +113,8 @@ def test_a_structure_that_loses_a_gap_is_told(
     path.write_text(
         "experiment\tnumber\tstructure\nhe-she\t1\t[MASK] wants to be a [OCC].\nhe-she\t2\t[MASK] was a [OCC].\n"
     )
-    done = run_evenhand_here(
-        "data",
-        "translate",
-        path,
-        "-l",
-        "en",
-        "--to",
-        "fr",
-        "--translator",
-        f"file:{table}",
-        "--out",
-        tmp_path / "out",
-    )
+    command = translate_command(path, tmp_path / "out", to="fr", translator=f"file:{table}")
+    done = run_evenhand_here(*command, "-l", "en")
 
     assert done.returncode == 0, done.stderr
     assert "1 text lost a tag such as [MASK] or gained one" in " ".join(done.stderr.split())
@@ -138,19 +128,8 @@ def test_a_structure_that_loses_a_gap_is_told(
 def test_prompts_are_one_text_per_line(run_evenhand_here: Command, table: Path, tmp_path: Path) -> None:
     path = tmp_path / "prompts.txt"
     path.write_text("Women drive badly.\n\nMen drive badly.\n")
-    done = run_evenhand_here(
-        "data",
-        "translate",
-        path,
-        "-l",
-        "en",
-        "--to",
-        "fr",
-        "--translator",
-        f"file:{table}",
-        "--out",
-        tmp_path / "out",
-    )
+    command = translate_command(path, tmp_path / "out", to="fr", translator=f"file:{table}")
+    done = run_evenhand_here(*command, "-l", "en")
 
     assert done.returncode == 0, done.stderr
     assert (

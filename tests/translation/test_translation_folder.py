@@ -61,7 +61,9 @@ def test_an_edit_by_hand_is_refused_until_somebody_owns_it(folder: Path, run_eve
     kept = run_evenhand_here("data", "repair", folder, "--keep-edits", "anna")
 
     assert refused.returncode == 2
-    assert "edited by hand" in refused.stderr
+    says = " ".join(refused.stderr.split())
+    assert "edited by hand" in says
+    assert "--keep-edits NAME), or throw them away (--discard-edits)" in says
     assert "1 change by anna was recorded." in kept.stderr
     first = read_changes(folder / "changes.csv")[0]
     assert (first.item, first.field, first.after, first.by) == (

@@ -12,12 +12,14 @@ import pytest
 from builders import document, inter, intra, write_json
 from recording_monitor import RecordingMonitor
 from running import Command
+from translation_files import translate_command
 from translation_servers import (
     FakeService,
     amazon_answer,
     amazon_fault,
     chat_message,
     serving,
+    serving_amazon,
     spell_backwards,
 )
 
@@ -35,32 +37,22 @@ def source(tmp_path: Path) -> Path:
     return write_json(tmp_path / "en.json", document([intra(1), inter(2)]) | {"licence": "CC BY 4.0"})
 
 
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+    """Amazon Translate on this machine; nobody sits at the terminal."""
+    pytest.importorskip("boto3")
+    with serving_amazon(monkeypatch) as service:
+        monkeypatch.setattr("sys.stdin", io.StringIO())
+        yield service
+
+
+@pytest.mark.usefixtures("service")
 class TestPaidTranslators:
     """What costs money is estimated and asked for, and paid for once."""
 
-    @pytest.fixture(autouse=True)
-    def service(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
-        pytest.importorskip("boto3")
-        with serving(FakeService(amazon_answer)) as service:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
-            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
-            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
-            monkeypatch.setattr("sys.stdin", io.StringIO())
-            yield service
-
     @pytest.fixture
     def command(self, source: Path, tmp_path: Path) -> list[str | Path]:
-        return [
-            "data",
-            "translate",
-            source,
-            "--to",
-            "de",
-            "--translator",
-            "amazon",
-            "--out",
-            tmp_path / "out",
-        ]
+        return translate_command(source, tmp_path / "out", to="de", translator="amazon")
 
     def test_an_estimate_prints_the_price_with_its_date_and_asks_for_nothing(
         self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
@@ -162,24 +154,16 @@ class TestChatModels:
             monkeypatch.setattr("sys.stdin", io.StringIO())
             yield service
 
+    @pytest.fixture
+    def command(self, source: Path, tmp_path: Path) -> list[str | Path]:
+        return translate_command(source, tmp_path / "out", to="de", translator="api:small")
+
     def test_refused_texts_are_listed_and_filled_in_by_people(
-        self, source: Path, tmp_path: Path, service: FakeService, run_evenhand_here: Command
+        self, command: list[str | Path], tmp_path: Path, service: FakeService, run_evenhand_here: Command
     ) -> None:
         out = tmp_path / "out"
-        command = [
-            "data",
-            "translate",
-            source,
-            "--to",
-            "de",
-            "--translator",
-            "api:small",
-            "--yes",
-            "--out",
-            out,
-        ]
 
-        first = run_evenhand_here(*command)
+        first = run_evenhand_here(*command, "--yes")
         listed = out / "untranslated.csv"
         before = listed.read_text()
         texts = [candidate.text for candidate in load_dataset(out).items[1].candidates]
@@ -188,7 +172,7 @@ class TestChatModels:
             before.replace("It smells of paint.,,", "It smells of paint.,Es riecht nach Farbe.,")
         )
         asked = len(service.requests)
-        second = run_evenhand_here(*command, "--fill", filled, "--fresh")
+        second = run_evenhand_here(*command, "--yes", "--fill", filled, "--fresh")
 
         assert first.returncode == second.returncode == 0
         assert "1 text was refused and left as in the source." in " ".join(first.stderr.split())
@@ -199,20 +183,8 @@ class TestChatModels:
         assert len(service.requests) == asked, "nothing else was asked for again"
 
     def test_the_estimate_says_what_placeholders_may_add(
-        self, source: Path, tmp_path: Path, run_evenhand_here: Command
+        self, command: list[str | Path], run_evenhand_here: Command
     ) -> None:
-        command = [
-            "data",
-            "translate",
-            source,
-            "--to",
-            "de",
-            "--translator",
-            "api:small",
-            "--out",
-            tmp_path / "out",
-        ]
-
         told = run_evenhand_here(*command, "--estimate").stdout
         figures = json.loads(run_evenhand_here(*command, "--estimate", "--json").stdout)
 
@@ -224,18 +196,13 @@ class TestChatModels:
 
 
 def test_a_terminology_that_is_refused_is_in_the_record(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, service: FakeService
 ) -> None:
-    pytest.importorskip("boto3")
-    with serving(FakeService(amazon_answer)) as service:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
-        service.faults.append((400, amazon_fault("InvalidParameterValueException", "none here")))
-        monitor = RecordingMonitor()
-        plan = plan_translation(read_stereoset(source), to="de", translator="amazon")
+    service.faults.append((400, amazon_fault("InvalidParameterValueException", "none here")))
+    monitor = RecordingMonitor()
+    plan = plan_translation(read_stereoset(source), to="de", translator="amazon")
 
-        record = translate(plan, tmp_path / "out", monitor=monitor)
+    record = translate(plan, tmp_path / "out", monitor=monitor)
 
     assert record.translator is not None
     assert record.translator.settings["terminology"] == "none (refused)"

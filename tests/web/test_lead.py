@@ -86,8 +86,8 @@ def test_gold_and_training_accuracy_are_shown(database: Database, visitor: Visit
         joined(database, visitor, "Anna"), {"word-0": "label:0", "saved": "label:1", "stole": "label:1"}
     )
     lead.get(f"/projects/{NAME}")
-    assert "100 % 1/1" in lead.text
-    assert "0 % 0/1" in lead.text
+    assert "100% 1/1" in lead.text
+    assert "0% 0/1" in lead.text
 
 
 def test_links_are_made_shown_once_and_revoked_by_the_lead(

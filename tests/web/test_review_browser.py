@@ -91,12 +91,19 @@ def test_two_reviewers_at_once_and_an_arbiter(people: list[Visit], server: Revie
     # Ann edits: sentences are rebuilt while she writes, and remarks go away.
     ann.keyboard.press("e")
     ann.wait_for_selector("#edit-context:focus")
+    ann.locator("#edit-context").fill("האחות היא BLANK היום.")
+    sentence = ann.locator("[data-shown='word/intra-2-u']")
+    assert sentence.evaluate("shown => getComputedStyle(shown).direction") == "rtl", "labels are English"
     ann.locator("#edit-context").fill("Eine Schwester war abends BLANK.")
     assert shown_context(ann) == "Eine Schwester war abends BLANK."
     assert ann.locator("[data-shown=context] mark.target").inner_text() == "Schwester"
     assert ann.locator("[data-shown='word/intra-2-s']").inner_text() == "Eine Schwester war abends sanft."
+    assert ann.locator("[data-shown='word/intra-2-s'] mark.fill").inner_text() == "sanft"
     ann.locator("[data-remarks]").get_by_text("Two candidates are the same").wait_for()
-    ann.locator("#edit-2").fill("a b e k")
+    ann.locator("#edit-2").fill("a b e k $&")  # no key decides, no pattern of the script is followed
+    assert (
+        ann.locator("[data-shown='word/intra-2-a']").inner_text() == "Eine Schwester war abends a b e k $&."
+    )
     ann.locator("[data-remarks]").get_by_text("Two candidates are the same").wait_for(state="detached")
     ann.locator("#edit-2").fill("hart")
     ann.keyboard.press("Escape")
@@ -142,7 +149,9 @@ def test_what_the_server_refuses_or_does_not_get_stays_on_the_page(
     server.join(page, "Ann")
     page.keyboard.press("b")
     page.get_by_text("Say in the comment why").wait_for()
-    page.locator("#comment").fill("hopeless")
+    page.wait_for_selector("#comment:focus")
+    assert not page.locator("#edit-context").is_visible(), "what is missing is no text"
+    page.keyboard.type("hopeless")
     page.route("**/review/**", lambda route: route.abort())
     page.get_by_role("button", name="Beyond repair").click()
     page.get_by_text("was not saved").wait_for()

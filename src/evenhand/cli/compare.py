@@ -190,7 +190,7 @@ def _show_numbers(comparison: Comparison) -> None:
 
 def _show_translation(effect: TranslationEffect) -> None:
     """What rests on items with a problem, and the target terms that have the most of them."""
-    from evenhand.reporting.numbers import number, show
+    from evenhand.reporting.numbers import show
     from evenhand.reporting.words import translation_sentence
 
     target = console()
@@ -199,7 +199,7 @@ def _show_translation(effect: TranslationEffect) -> None:
     table = plain_table("task", "measure", "problem", *right, right=right)
     for row in effect.shares:
         table.add_row(
-            row.task, row.measure, row.problem, f"{row.items:,} of {row.of_items:,}", number(row.difference),
+            row.task, row.measure, row.problem, f"{row.items:,} of {row.of_items:,}", f"{row.difference:+.2f}",
             show(row.contribution, signed=True), "" if isnan(row.share) else f"{row.share:.0%}",
         )  # fmt: skip
     print_table(table)

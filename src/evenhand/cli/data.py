@@ -281,7 +281,7 @@ def _findings_table(report: CheckReport, *ids: str) -> Table:
         row = (
             defect.name + (" *" if defect.flagged else ""),
             finding.task.value,
-            f"{finding.count:,} {defect.unit.value}",
+            defect.counted(finding.count),
             defect.description,
             first_ids(finding.ids),
         )

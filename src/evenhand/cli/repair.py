@@ -212,7 +212,7 @@ def _repair_table(
         table.add_row(count.name, f"{count.lost_tags:,}", f"{count.equal_texts:,}")
     print_table(table)
     _show_makers(folder.changes, first)
-    say(f"Changes and repaired file: {folder.path}")
+    _say_next(folder.path)
 
 
 def _stages(text: str | None, fixes: Path | None) -> tuple[RepairStage, ...]:
@@ -276,7 +276,13 @@ def _show(
     if place is None:
         say("Nothing was written. To keep the repair with all its changes, name a folder: --out FOLDER.")
     else:
-        say(f"Changes and repaired file: {place}")
+        _say_next(place)
+
+
+def _say_next(place: Path) -> None:
+    """Where the repaired file is, and what people do with it."""
+    say(f"Changes and repaired file: {place}")
+    say(f"Next: evenhand data review {place} --reviewer NAME --reviewer NAME --arbiter NAME")
 
 
 def _show_doubtful(changes: Changes[Document]) -> None:

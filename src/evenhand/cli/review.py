@@ -235,6 +235,8 @@ def _print_collected(collected: CollectedReview, folder: Path, *, json: bool) ->
             f"{plural(collected.outdated, 'settled item has', 'settled items have')} changed since. To show the new "
             f"texts to the reviewers: evenhand data review {folder}"
         )
+    elif collected.settled == collected.items:
+        say(f"Next: evenhand data publish {folder} --out FILE")
 
 
 def _print_figures(figures: ReviewFigures, *, json: bool) -> None:

@@ -164,7 +164,7 @@ def serve_database(
         token = new_setup_token(database)
         if token:
             say(f"Make the administrator, once: {address}/setup/{token}")
-        say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
+        say(f"Serving {database.shown} at {address} (stop with Ctrl-C)")
         web.run_server(app, listening, opened=address + opened if opened else None)
 
 

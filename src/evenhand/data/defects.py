@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evenhand.core.counts import plural
 from evenhand.core.items import (
     BLANK,
     Association,
@@ -61,6 +62,10 @@ class DefectClass:
     find: Callable[[Sequence[Association]], Iterable[str]]
     languages: tuple[str, ...] | None = None
     explain: Callable[[Association], str] | None = None
+
+    def counted(self, count: int) -> str:
+        """A number of these, with what is counted: ``1 item``, ``2 candidates``."""
+        return plural(count, self.unit.value.removesuffix("s"))
 
 
 def _items_where(

@@ -223,7 +223,7 @@ def translation_sentence(effect: TranslationEffect) -> str:
         if not row.items:
             return "No item has such a problem."
         if math.isnan(row.share):
-            parts.append(f"no difference in {row.measure} is shown that could rest on them")
+            parts.append(f"the difference in {row.measure} is not clear, so no share of it is given")
         else:
             parts.append(
                 f"{row.share:.0%} of the difference in {row.measure} ({row.contribution.value:+.1f} of "

@@ -96,7 +96,7 @@ class TermProblems(FrozenModel):
     with_problem: int
     """Items with a problem that counts: flagged, repaired, or without their target."""
     counts: Mapping[str, int]
-    """Items by problem, also those that do not count."""
+    """Items by problem."""
 
 
 class TranslationEffect(FrozenModel):

@@ -1,7 +1,8 @@
 """Rules for the blank of a translated context. Each has a name, which stands in the row of every change it makes.
 
 ``blank.leak``         a translated blank becomes BLANK again, where the context has no other: *Das LEERES Haus*
-``blank.hyphen``       a hyphen that ties a word to the blank becomes a space: *BLANK-Land*
+``blank.hyphen``       a hyphen that ties a word to the blank becomes a space: *BLANK-Land*; before a Turkish suffix it
+                       goes, and the suffix stays on the blank: *BLANK-dır*
 ``blank.double``       two blanks beside each other become one: *BLANK BLANK*
 ``blank.punctuation``  no space before a full stop or comma after the blank, one space after it, none of them twice
 
@@ -19,6 +20,8 @@ from evenhand.core.items import BLANK
 from evenhand.data.translation_defects import leaks_in
 
 _HYPHENS = "-‐‑"
+_SUFFIX = r"[a-zçğıöşü]{1,5}(?!\w)"
+"""What may be a Turkish suffix; longer words are words of their own."""
 
 
 def _without_leak(context: str, language: str) -> str:
@@ -29,7 +32,9 @@ def _without_leak(context: str, language: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(leaks[0])}(?!\w)", BLANK, context)
 
 
-def _without_hyphen(context: str, _language: str) -> str:
+def _without_hyphen(context: str, language: str) -> str:
+    if language == "tr":
+        context = re.sub(rf"{BLANK}[{_HYPHENS}]+(?={_SUFFIX})", BLANK, context)
     context = re.sub(rf"(?<=\w)[{_HYPHENS}]+{BLANK}", f" {BLANK}", context)
     context = re.sub(rf"(?<!\S)[{_HYPHENS}]+{BLANK}", BLANK, context)
     context = re.sub(rf"{BLANK}[{_HYPHENS}]+(?=\w)", f"{BLANK} ", context)

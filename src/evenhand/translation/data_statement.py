@@ -115,7 +115,9 @@ def _rows_of_tasks(document: Document) -> list[str]:
     for task in Task:
         items = document.of_task(task)
         blanks = (
-            f"{sum(item.context.count(BLANK) != 1 for item in items):,}" if task is Task.INTRASENTENCE else ""
+            f"{sum(item.context.count(BLANK) != 1 for item in items):,}"
+            if task is Task.INTRASENTENCE
+            else "–"
         )
         marked = sum(item.is_beyond_repair for item in items)
         lines.append(
@@ -158,7 +160,7 @@ def _found(report: CheckReport) -> list[tuple[str, str]]:
         if finding.defect.flagged:
             counts[finding.defect] += finding.count
     return [
-        (f"{defect.name}: {defect.description}", f"{number:,} {defect.unit.value}")
+        (f"{defect.name}: {defect.description}", defect.counted(number))
         for defect, number in counts.most_common()
         if number
     ]

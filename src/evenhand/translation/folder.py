@@ -295,8 +295,9 @@ class TranslationFolder(Generic[DocumentKind]):
         if self.edited_by_hand():
             raise TranslationError(
                 f"{self.current} is not what {CHANGES} makes of {UNTOUCHED}: one of the two was edited by hand. If it "
-                f"was {self.current.name}, record the edits as changes by a person with --keep-edits NAME, or throw "
-                f"them away with --discard-edits. If it was {CHANGES}, put it back from a copy."
+                f"was {self.current.name}, record the edits as changes by a person (evenhand data repair {self.path} "
+                f"--keep-edits NAME), or throw them away (--discard-edits). If it was {CHANGES}, put it back from a "
+                "copy."
             )
 
 

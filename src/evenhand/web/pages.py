@@ -51,11 +51,17 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["split_at"] = split_at
-    environment.filters["percent"] = lambda share: f"{100 * share:.0f} %"
+    environment.filters["percent"] = _percent
     environment.filters["decimal"] = _decimal
     environment.filters["day"] = _day
     environment.globals["interface_languages"] = NAMES
     return environment
+
+
+@pass_context
+def _percent(context: Context, share: float) -> str:
+    """A share as the reader's language writes it."""
+    return f"{100 * share:.0f}{' ' if context['spoken'] == 'de' else ''}%"
 
 
 @pass_context

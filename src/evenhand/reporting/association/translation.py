@@ -89,7 +89,11 @@ def problem_plot(effect: TranslationEffect) -> dict[str, Any]:
     ]
     base = alt.Chart(rows)
     every = base.mark_bar(color="@grid", height=13).encode(
-        alt.X("items:Q", title="Items; the full bar is all of a term", axis=top_axis()), y, tooltip=tips
+        alt.X(
+            "items:Q", title="Items with a problem; the pale bar is all items of the term", axis=top_axis()
+        ),
+        y,
+        tooltip=tips,
     )
     problems = base.mark_bar(color=COLOURS[0], height=13).encode(alt.X("problems:Q"), y, tooltip=tips)
     return specification(alt.layer(every, problems), height=16 + _ROW_HEIGHT * len(order))

@@ -140,9 +140,11 @@ class AmazonTranslator:
                 if code not in _PASSING:
                     raise self._refusal(code, reason, is_terminology="TerminologyData" in request) from None
             except HTTPClientError as problem:
-                reason = str(problem)
+                reason = str(problem).rstrip(".")
             except BotoCoreError as problem:
-                raise TranslationError(f"Amazon Translate cannot be asked: {problem}. {_KEPT}") from None
+                raise TranslationError(
+                    f"Amazon Translate cannot be asked: {str(problem).rstrip('.')}. {_KEPT}"
+                ) from None
             if attempt < MOST_ATTEMPTS:
                 longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
                 self._sleep(longest * (0.5 + self._jitter.random() / 2))

@@ -14,26 +14,38 @@ from evenhand.web.tables import ReviewItemRow
 
 
 def marked_parts(text: str, target: str) -> list[tuple[str, str]]:
-    """A text in parts: ``blank``, ``target`` or nothing, and what stands there."""
-    pattern = "|".join([BLANK, *([re.escape(target)] if target else [])])
+    """A text in parts: ``blank``, ``target`` or nothing, and what stands there.
+
+    The target is found in any case; the blank is in capitals, *Blank* is a word.
+    """
+    pattern = "|".join([BLANK, *([f"(?i:{re.escape(target)})"] if target else [])])
     parts: list[tuple[str, str]] = []
     start = 0
-    for match in re.finditer(pattern, text, flags=re.IGNORECASE):
+    for match in re.finditer(pattern, text):
         parts.append(("", text[start : match.start()]))
         parts.append(("blank" if match[0] == BLANK else "target", match[0]))
         start = match.end()
     return [part for part in (*parts, ("", text[start:])) if part[1]]
 
 
+def filled_parts(context: str, word: str) -> list[tuple[str, str]]:
+    """A context with a word in its blank, in parts: ``fill`` or nothing, and what stands there."""
+    before, *rest = context.split(BLANK)
+    parts = [("", before)]
+    for text in rest:
+        parts += [("fill", word), ("", text)]
+    return [part for part in parts if part[1]]
+
+
 @dataclass(frozen=True, slots=True)
 class ShownCandidate:
-    """A candidate beside its source: the field of its text, what it is labelled, and its rebuilt sentence."""
+    """A candidate beside its source: the field of its text, what it is labelled, and the parts of its sentence."""
 
     field: str
     label: str
     text: str
     source: str
-    sentence: str
+    sentence: list[tuple[str, str]]
 
 
 def shown_candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[ShownCandidate]:
@@ -41,7 +53,7 @@ def shown_candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[Sh
     if item.task == TABLE:
         sources = item.source["texts"]
         return [
-            ShownCandidate(column, column, text, sources.get(column, ""), text)
+            ShownCandidate(column, column, text, sources.get(column, ""), [("", text)])
             for column, text in written.items()
         ]
     kind = WORD if item.task == Task.INTRASENTENCE.value else SENTENCE
@@ -54,7 +66,7 @@ def shown_candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[Sh
                 label=row["gold_label"],
                 text=text,
                 source=item.source.get("candidates", {}).get(row["id"], ""),
-                sentence=written[CONTEXT].replace(BLANK, text) if kind == WORD else text,
+                sentence=filled_parts(written[CONTEXT], text) if kind == WORD else [("", text)],
             )
         )
     return shown

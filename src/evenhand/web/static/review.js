@@ -8,19 +8,30 @@ function fold(text) {
   return text.normalize("NFC").toLowerCase();
 }
 
+function markOf(kind, text) {
+  const mark = document.createElement("mark");
+  mark.className = kind;
+  mark.textContent = text;
+  return mark;
+}
+
+// The target is found in any case; the blank is in capitals, "Blank" is a word.
 function showMarked(element, text, target) {
   const parts = [BLANK, ...(target ? [target.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")] : [])];
   element.replaceChildren();
   let start = 0;
   for (const match of text.matchAll(new RegExp(parts.join("|"), "giu"))) {
-    element.append(text.slice(start, match.index));
-    const mark = document.createElement("mark");
-    mark.className = match[0] === BLANK ? "blank" : "target";
-    mark.textContent = match[0];
-    element.append(mark);
+    const isTarget = target && fold(match[0]) === fold(target);
+    if (match[0] !== BLANK && !isTarget) continue;
+    element.append(text.slice(start, match.index), markOf(match[0] === BLANK ? "blank" : "target", match[0]));
     start = match.index + match[0].length;
   }
   element.append(text.slice(start));
+}
+
+function showFilled(element, context, word) {
+  const [before, ...rest] = context.split(BLANK);
+  element.replaceChildren(before, ...rest.flatMap((text) => [...(word ? [markOf("fill", word)] : []), text]));
 }
 
 function remarksOf(form, texts, candidates) {
@@ -45,7 +56,8 @@ function refresh(form) {
     else if (field === "target") shown.textContent = texts.target;
     else {
       candidates.push(texts[field]);
-      shown.textContent = isIntra ? texts.context.replaceAll(BLANK, texts[field]) : texts[field];
+      if (isIntra) showFilled(shown, texts.context, texts[field]);
+      else shown.textContent = texts[field];
     }
   }
   const list = form.querySelector("[data-remarks]");
