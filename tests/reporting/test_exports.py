@@ -10,13 +10,15 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from running import Command
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, PredictionsError, UnknownNameError
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate_log, evaluate_scores
+from evenhand.workflows.association_logs import evaluate_log
+from evenhand.workflows.measure import evaluate_scores
 from evenhand.workflows.show import compare_all, report
 
 QUICK = Resampling(resamples=200)
@@ -186,6 +188,25 @@ def test_a_log_that_was_cut_says_so(association: Run, tmp_path: Path) -> None:
 
     with pytest.raises(PredictionsError, match=r"ends in the middle, in line .* It was cut"):
         eh.evaluate(path, "starter")
+    with pytest.raises(PredictionsError, match="It was cut"):
+        compare_all([path, association])
+
+
+def test_the_command_needs_no_data_for_a_log(
+    association: Run, run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.json"
+    report(association, format="inspect", out=path)
+    cut = tmp_path / "cut.json"
+    cut.write_text(path.read_text(encoding="utf-8")[:20_000], encoding="utf-8")
+
+    done = run_evenhand_here("evaluate", path, "--resamples", "200", "--json")
+    refused = run_evenhand_here("evaluate", cut)
+
+    assert done.returncode == 0, done.stderr
+    assert f"{association.figure('overall.SS').estimate.value:.6f}"[:6] in done.stdout
+    assert refused.returncode == 2
+    assert "It was cut" in " ".join(refused.stderr.split())
 
 
 def test_inspect_itself_reads_the_log(association: Run, pairs: Run) -> None:

@@ -148,7 +148,7 @@ def evaluate_command(
         ]
     elif data is None:
         from evenhand.data.association_logs import is_association_log
-        from evenhand.workflows.measure import evaluate_log
+        from evenhand.workflows.association_logs import evaluate_log
 
         if source is not None or not all(is_association_log(path) for path in predictions):
             raise EvenhandError(

@@ -37,11 +37,12 @@ class AssociationLog:
 
 
 def is_association_log(path: Path) -> bool:
-    """Whether a file is a log of association items; one that cannot be read is none."""
-    try:
-        document = read_inspect_log(read_bounded(path, error=PredictionsError), path) or {}
-    except PredictionsError:
-        return False
+    """Whether a file is a log of association items.
+
+    Raises:
+        PredictionsError: If it cannot be read, or was cut.
+    """
+    document = read_inspect_log(read_bounded(path, error=PredictionsError), path) or {}
     samples = document.get("samples")
     return isinstance(samples, list) and bool(samples) and _values(as_mapping(samples[0])) is not None
 

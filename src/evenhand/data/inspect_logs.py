@@ -23,15 +23,18 @@ def read_inspect_log(content: bytes, path: Path) -> dict[str, Any] | None:
     """The log that a file holds; None if it holds something else.
 
     Raises:
-        PredictionsError: If it is a log that was cut or damaged.
+        PredictionsError: If it is a log, or other JSON, that was cut or damaged.
     """
     if content.startswith(_ZIP):
         return _unpacked_log(content, path)
-    if not any({"eval", "status"} <= names for names in field_sets(path)):
-        return None
-    return as_mapping(
-        parse_json(decode_utf8(content, path, error=PredictionsError), path, error=PredictionsError)
-    )
+    fields = field_sets(path)
+    is_log = any({"eval", "status"} <= names for names in fields)
+    # Where not even the first record can be read, say what is wrong with it before what it lacks.
+    if is_log or (not fields and content.lstrip()[:1] in (b"{", b"[")):
+        text = decode_utf8(content, path, error=PredictionsError)
+        document = parse_json(text, path, error=PredictionsError)
+        return as_mapping(document) if is_log else None
+    return None
 
 
 def samples_of(document: Mapping[str, Any], path: Path) -> list[dict[str, Any]]:

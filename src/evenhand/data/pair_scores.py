@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError, PredictionsError, shortlist
-from evenhand.core.files import decode_utf8, load_json, parse_json, read_bounded, sha256_of
+from evenhand.core.files import load_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
 from evenhand.data.crows_pairs import ids_of, named_labels
 from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of
@@ -104,9 +104,6 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
     log = read_inspect_log(content, path)
     if log is not None:
         return "Inspect", _inspect_pairs(log, path)
-    if not fields and content.lstrip()[:1] in (b"{", b"["):
-        # Not even its first record can be read: say what is wrong with it before what it lacks.
-        parse_json(decode_utf8(content, path, error=PredictionsError), path, error=PredictionsError)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
         names = max(fields, key=len, default=frozenset())

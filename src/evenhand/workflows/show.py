@@ -27,7 +27,8 @@ from evenhand.runs.comparison import (
 )
 from evenhand.runs.run import Run, open_run
 from evenhand.translation.score_effects import read_repaired_items, translation_effect
-from evenhand.workflows.measure import evaluate_log, evaluate_scores
+from evenhand.workflows.association_logs import evaluate_log
+from evenhand.workflows.measure import evaluate_scores
 
 
 class ReportFormat(StrEnum):
