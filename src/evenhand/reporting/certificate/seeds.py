@@ -29,7 +29,7 @@ def seeds_rows(comparison: SeedsComparison) -> list[tuple[str, ...]]:
             row.measure,
             unsigned(row.before),
             f"{unsigned(fmean(row.after))} ± {unsigned(row.deviation)}",
-            f"{signed(row.difference.value)} {row.unit}".rstrip(),
+            f"{signed(row.difference.value)}{'' if row.unit == '%' else ' '}{row.unit}".rstrip(),
             signed_interval(row.difference) or NOT_THERE,
             _verdict(row),
         )
