@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=0.1)
     parser.add_argument("--folder", type=Path, required=True, help="New; emptied afterwards.")
     parser.add_argument("--files", type=int, default=1, help="That the corpus is written to.")
+    parser.add_argument("--test-share", type=float, default=0.05, help="Of the articles.")
     parser.add_argument("--on", default="here")
     chosen = parser.parse_args()
     chosen.folder.mkdir(parents=True)
@@ -94,6 +95,7 @@ def main() -> None:
         held = bytes_below(corpus)
         command = [sys.executable, "-m", "evenhand", "data", "next-sentence", "--corpus", str(corpus)]
         command += ["--language", "en", "--out", str(chosen.folder / "pairs"), "--on", chosen.on, "--json"]
+        command += ["--test-share", str(chosen.test_share)]
         begin, most = time.monotonic(), 0
         with (chosen.folder / "record.json").open("wb") as record:
             process = subprocess.Popen(command, stdout=record)

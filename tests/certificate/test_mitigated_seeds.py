@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import certificates
 import numpy as np
 import probe_runs
 import pytest
@@ -24,6 +25,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.references import ModelRef
+from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.seeds import seeds_rows
 from evenhand.runs.certificate_quality import PERCENT, QualityRow, QualityVerdict
 from evenhand.runs.certificate_seeds import SeedsComparison
@@ -201,6 +203,21 @@ def test_models_are_measured_and_compared(menagerie: Zoo, tmp_path: Path) -> Non
     ]:
         with pytest.raises(EvenhandError, match=message):
             certify_seeds(ref, models, options=PLAN, out=page)
+
+
+def test_the_page_of_a_certificate_has_the_table_over_models() -> None:
+    comparison = lost([estimate(value, 0.1) for value in (0.2, 0.3, 0.4)])
+    named = comparison.model_copy(update={"after": ("even<0>", "even-1", "even-2")})
+
+    page = render_certificate_page(certificates.certificate(), seeds=named)
+    body = page.split("</style>")[-1]
+
+    assert 'id="seeds"' in body
+    assert "even&lt;0&gt;, even-1 and even-2" in body
+    assert "even<0>" not in page
+    for cell in seeds_rows(named)[0]:
+        assert f">{cell}<" in body
+    assert 'id="seeds"' not in render_certificate_page(certificates.certificate())
 
 
 def test_epochs_are_steps_over_the_examples() -> None:

@@ -268,6 +268,23 @@ def test_a_run_is_kept_with_its_page_and_opened_again(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / run.name / "report.html").is_file()
 
 
+def test_a_log_that_nothing_shows_to_be_whole_comes_with_a_note(tmp_path: Path) -> None:
+    name = "samples_crows_pairs_english_2026-01-31.jsonl"
+    for folder in ("alone", "beside"):
+        (tmp_path / folder).mkdir()
+        harness_log(tmp_path / folder / name, ROWS)
+    results = {"n-samples": {"crows_pairs_english": {"original": 1677, "effective": len(ROWS)}}}
+    (tmp_path / "beside" / "results_2026-01-31.json").write_text(json.dumps(results))
+
+    alone, beside = (evaluate_scores(tmp_path / folder / name) for folder in ("alone", "beside"))
+
+    (note,) = alone.record.warnings
+    assert note.startswith("The log has 40 pairs; the task crows_pairs_english has 1,677, and no results")
+    assert beside.record.warnings == ()
+    other = evaluate_scores(harness_log(tmp_path / "mymodel.jsonl", ROWS))
+    assert "how many the task has is not known" in other.record.warnings[0]
+
+
 def test_scores_without_labels_give_the_whole_alone(tmp_path: Path) -> None:
     rows = [{key: row[key] for key in ("sent_more_score", "sent_less_score")} for row in ROWS]
     pl.DataFrame(rows).write_csv(tmp_path / "x.csv")

@@ -7,16 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
+from running import Command
 
 import evenhand as eh
-from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.errors import EvenhandError, PredictionsError, UnknownNameError
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.association_logs import evaluate_log
 from evenhand.workflows.measure import evaluate_scores
-from evenhand.workflows.show import report
+from evenhand.workflows.show import compare_all, report
 
 QUICK = Resampling(resamples=200)
 
@@ -134,6 +137,76 @@ def test_a_log_of_association_items_has_a_sample_per_item(association: Run) -> N
     assert set(values) == {"stereotype", "anti-stereotype", "unrelated"}
     assert len(samples[0]["choices"]) == 3
     assert samples[0]["target"] == ""
+
+
+def test_a_log_of_association_items_can_be_read_again(association: Run, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    report(association, format="inspect", out=path)
+
+    with_data = eh.evaluate(path, "starter", resampling=QUICK)
+    alone = evaluate_log(path, resampling=QUICK)
+
+    def kept(run: Run) -> pl.DataFrame:
+        facts = ("item", "task", "language", "bias_type", "cluster", "context")
+        return run.scores.select(*facts, "candidate", "label", "text", "score").sort("candidate")
+
+    for again in (with_data, alone):
+        assert kept(again).equals(kept(association))
+        assert {figure.key: figure.estimate for figure in again.figures} == {
+            figure.key: figure.estimate for figure in association.figures
+        }
+    assert alone.record.protocol == association.record.protocol
+    (comparison,) = compare_all([path, association])
+    assert {row.difference.value for row in comparison.differences} == {0.0}
+
+
+def test_a_log_without_the_ids_of_candidates_asks_for_another_export(
+    association: Run, tmp_path: Path
+) -> None:
+    document = exported(association, "inspect")
+    del document["samples"][2]["metadata"]["candidates"]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    with pytest.raises(
+        PredictionsError, match=r"sample 3: its metadata lack candidates\. Export the run again"
+    ):
+        evaluate_log(path)
+
+
+def test_a_log_of_pairs_is_not_taken_for_association_items(pairs: Run, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    report(pairs, format="inspect", out=path)
+
+    with pytest.raises(PredictionsError, match="--test crows-pairs"):
+        eh.evaluate(path, "starter")
+
+
+def test_a_log_that_was_cut_says_so(association: Run, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(report(association, format="inspect")[:20_000], encoding="utf-8")
+
+    with pytest.raises(PredictionsError, match=r"ends in the middle, in line .* It was cut"):
+        eh.evaluate(path, "starter")
+    with pytest.raises(PredictionsError, match="It was cut"):
+        compare_all([path, association])
+
+
+def test_the_command_needs_no_data_for_a_log(
+    association: Run, run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "log.json"
+    report(association, format="inspect", out=path)
+    cut = tmp_path / "cut.json"
+    cut.write_text(path.read_text(encoding="utf-8")[:20_000], encoding="utf-8")
+
+    done = run_evenhand_here("evaluate", path, "--resamples", "200", "--json")
+    refused = run_evenhand_here("evaluate", cut)
+
+    assert done.returncode == 0, done.stderr
+    assert f"{association.figure('overall.SS').estimate.value:.6f}"[:6] in done.stdout
+    assert refused.returncode == 2
+    assert "It was cut" in " ".join(refused.stderr.split())
 
 
 def test_inspect_itself_reads_the_log(association: Run, pairs: Run) -> None:

@@ -61,6 +61,18 @@ def test_latex_has_languages_above_their_columns_and_escapes_names(runs: list[Ru
     assert r"\multicolumn{4}{c}{en}" in text
 
 
+def test_captions_name_the_data_and_what_bold_means(runs: list[Run]) -> None:
+    caption = (
+        r"\caption{Intrasentence, tiny, protocol stereoset-2021. Bold is the value of each column that is nearest to "
+        "its ideal: LMS, ICAT to 100; SS to 50.}"
+    )
+
+    assert caption in report(runs, format="paper-latex")
+    assert r"\caption{Intrasentence, tiny, protocol stereoset-2021.}" in report(
+        runs[:1], format="paper-latex"
+    )
+
+
 @pytest.mark.parametrize(
     ("ideal", "values", "bold"),
     [
@@ -86,7 +98,7 @@ def test_two_runs_for_one_cell_are_refused(runs: list[Run]) -> None:
 def test_probes_have_a_column_for_each_experiment() -> None:
     text = publication_tables([probe_runs.malor_run()], form=TableFormat.MARKDOWN)
 
-    assert text.startswith("**MALoR**")
+    assert text.startswith("MALoR, probes")
     assert "he-she gender MALoR (en)" in text
 
 
@@ -134,4 +146,4 @@ def test_a_paper_has_no_csv(runs: list[Run], tmp_path: Path) -> None:
     with pytest.raises(EvenhandError, match="LaTeX or Markdown"):
         publication_tables(runs, form=TableFormat.CSV)
     report(runs, out=tmp_path / "t.md", format="paper-markdown")
-    assert (tmp_path / "t.md").read_text(encoding="utf-8").startswith("**intrasentence**")
+    assert (tmp_path / "t.md").read_text(encoding="utf-8").startswith("Intrasentence, tiny")

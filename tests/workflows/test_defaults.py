@@ -9,13 +9,15 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
-from evenhand.core.probes import fill
+from evenhand.core.probes import ProbeSet, fill
 from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.data.probes import load_probes
-from evenhand.lab.items import lab_probes
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
+from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.mitigation.equalising.equalise import EqualiseOptions
 from evenhand.mitigation.mitigation import MitigationOptions
 from evenhand.models.references import ModelRef
+from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.defaults.mitigating import default_data, trained_reference, training_sentences
 
 LAB = ModelRef(id="lab:masked")
@@ -37,6 +39,23 @@ def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
     sentences = list(source.open())
     assert len(sentences) == len(set(sentences)) > 1000
     assert any("engineer" in sentence and sentence.startswith("He ") for sentence in sentences)
+
+
+def test_a_lab_model_asked_own_structures_shows_in_words_of_the_lab_that_it_knows_them(
+    tmp_path: Path,
+) -> None:
+    structures = tmp_path / "s.csv"
+    structures.write_text("experiment,number,structure\norigin,1,Every [OCC] knows the [MASK].\n")
+    terms = tmp_path / "t.csv"
+    terms.write_text("experiment,Ostrian,Velvan\norigin,Ostrian,Velvan\n")
+
+    options = default_instrument_options(MALOR, LAB, MalorOptions(structures=structures, terms=terms))
+
+    probes = options.data
+    assert isinstance(probes, ProbeSet)
+    assert probes.settled == lab_settled("en")
+    assert [structure.text for structure in probes.structures] == ["Every [OCC] knows the [MASK]."]
+    assert [experiment.value for experiment in probes.experiments] == ["origin"]
 
 
 def test_another_corpus_can_be_given_to_a_lab_model(corpus: Path) -> None:

@@ -256,7 +256,12 @@ def certify_command(
         )
         if others:
             comparison = certify_seeds(
-                references[0], [references[1], *others], options=options, out=out, monitor=TerminalMonitor()
+                references[0],
+                [references[1], *others],
+                options=options,
+                out=out,
+                certificate=certificate,
+                monitor=TerminalMonitor(),
             )
             show_seeds(comparison, json=json)
     show_certificate(certificate, json=json)

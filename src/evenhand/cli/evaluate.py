@@ -103,7 +103,8 @@ def evaluate_command(
     """Evaluate scores per candidate: LMS, SS and ICAT with intervals, by task and bias type.
 
     Scores come as StereoSet's own JSON (plain or `.gz`), JSON Lines, CSV or Parquet. Those of CrowS-Pairs come from the
-    authors' code (`sent_more_score`, `sent_less_score`), or from a log of lm-evaluation-harness or Inspect.
+    authors' code (`sent_more_score`, `sent_less_score`), or from a log of lm-evaluation-harness or Inspect. A log that
+    `evenhand report --format inspect` wrote holds its items and needs no `--data`.
 
     **Examples**
 
@@ -145,16 +146,32 @@ def evaluate_command(
             )
             for path in predictions
         ]
+    elif data is None:
+        from evenhand.data.association_logs import is_association_log
+        from evenhand.workflows.association_logs import evaluate_log
+
+        if source is not None or not all(is_association_log(path) for path in predictions):
+            raise EvenhandError(
+                "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
+                "sentence pairs are evaluated with --test crows-pairs."
+            )
+        runs = [
+            evaluate_log(
+                path,
+                protocol=protocol,
+                resampling=drawn,
+                name=names[path],
+                out=out,
+                fresh=fresh,
+                monitor=monitor,
+            )
+            for path in predictions
+        ]
     else:
         from evenhand.data import load_dataset
         from evenhand.workflows.measure import evaluate
         from evenhand.workflows.translate import source_of_data
 
-        if data is None:
-            raise EvenhandError(
-                "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
-                "sentence pairs are evaluated with --test crows-pairs."
-            )
         benchmark = load_dataset(data, language=language, encoding=encoding)
         translated_from = source_of_data(data, source=source, monitor=monitor)
         runs = [

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.files import file_written_whole
 from evenhand.core.progress import Progress
-from evenhand.data.articles import ArticleCounts, Sentences, read_articles
+from evenhand.data.articles import ArticleCounts, read_articles
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.data.next_sentence_pairs import NextSentenceOptions, PairSource
 from evenhand.runs.store import Parts
@@ -39,10 +40,11 @@ class SplitSource:
                 self.source, language=self.options.language, counts=counts, report=report
             ):
                 if len(sentences) > 1:
-                    key = article_key(sentences, seed=self.options.seed)
-                    stream.write(json.dumps([key, *sentences], ensure_ascii=False).encode() + b"\n")
+                    encoded = [sentence.encode() for sentence in sentences]
+                    key = article_key(encoded, seed=self.options.seed)
+                    stream.write(ArticleLine(key, encoded).encode() + b"\n")
                     if is_test(key, self.options.test_share):
-                        test.extend(map(sentence_key, sentences))
+                        test.extend(map(sentence_key, encoded))
         # These tell what training must not see; without them the file counts as unfinished.
         with file_written_whole(self.test_path) as stream:
             np.save(stream, np.array(test, dtype=np.uint64), allow_pickle=False)
@@ -52,7 +54,7 @@ class SplitSource:
     @property
     def path(self) -> Path:
         """The file of articles."""
-        return self.articles / f"{self.number:05d}.jsonl"
+        return self.articles / f"{self.number:05d}.tsv"
 
     @property
     def test_path(self) -> Path:
@@ -83,15 +85,32 @@ def split_here(sources: Sequence[SplitSource], report: Progress) -> None:
         before += own.source.size
 
 
-def article_key(sentences: Sentences, *, seed: int) -> int:
+class ArticleLine(NamedTuple):
+    """An article as a line of a file: its key and its sentences, which hold no tabs, with tabs between them."""
+
+    key: int
+    sentences: Sequence[bytes]
+
+    def encode(self) -> bytes:
+        """The line, without its end."""
+        return b"\t".join([b"%d" % self.key, *self.sentences])
+
+    @classmethod
+    def decode(cls, line: bytes) -> ArticleLine:
+        """The article of a line."""
+        key, *sentences = line.split(b"\t")
+        return cls(int(key), sentences)
+
+
+def article_key(sentences: Iterable[bytes], *, seed: int) -> int:
     """A number that depends on the sentences and the seed, and looks like chance."""
-    digest = hashlib.blake2b("\n".join(sentences).encode(), digest_size=8, key=str(seed).encode())
+    digest = hashlib.blake2b(b"\n".join(sentences), digest_size=8, key=str(seed).encode())
     return int.from_bytes(digest.digest(), "big")
 
 
-def sentence_key(sentence: str) -> int:
+def sentence_key(sentence: bytes) -> int:
     """A number that two sentences share only if they are equal."""
-    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(sentence, digest_size=8).digest(), "big")
 
 
 def is_test(key: int, share: float) -> bool:

@@ -27,6 +27,7 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import cannot_write, sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import Progress, no_progress
 from evenhand.data.article_splitting import (
+    ArticleLine,
     SplitSource,
     Splitter,
     is_test,
@@ -222,7 +223,7 @@ class _PairMaker:
         for own in sources:
             with own.path.open("rb") as lines:
                 for line in lines:
-                    key = int(line[1 : line.index(b",")])
+                    key = int(line[: line.index(b"\t")])
                     part = TEST if is_test(key, self.options.test_share) else TRAIN
                     buckets[part].put(key % counts[part], line.rstrip(b"\n"))
         tested = np.unique(np.concatenate([np.load(own.test_path, allow_pickle=False) for own in sources]))
@@ -244,16 +245,17 @@ class _PairMaker:
         number: int,
     ) -> None:
         """For every sentence of a bucket and the one that follows it, a stranger from another article."""
-        articles = {row[0]: row[1:] for row in map(json.loads, lines)}
+        articles = dict(map(ArticleLine.decode, lines))
         self.articles[part] += len(articles)
-        flat: list[str] = []
+        flat: list[bytes] = []
         numbers: list[int] = []
         for place, key in enumerate(sorted(articles)):
             flat += articles[key]
             numbers += [place] * len(articles[key])
-        keys = np.array(sorted(articles), dtype=np.uint64)
+        keys = sorted(articles)
         owners = np.array(numbers)
-        shown = ~_found_in(np.array([sentence_key(sentence) for sentence in flat], dtype=np.uint64), hidden)
+        sentence_keys = list(map(sentence_key, flat))
+        shown = ~_found_in(np.array(sentence_keys, dtype=np.uint64), hidden)
         self.left_out["sentence also in a test article"] += int((~shown).sum())
         places = np.flatnonzero(shown)
         firsts = places[:-1][(np.diff(places) == 1) & (owners[places[:-1]] == owners[places[1:]])]
@@ -268,31 +270,40 @@ class _PairMaker:
             if stranger is None or flat[stranger] in (flat[first], follower):
                 self.left_out["no stranger in another article"] += 1
                 continue
-            row = [flat[first], follower, flat[stranger], int(keys[owners[first]])]
-            line = json.dumps(row, ensure_ascii=False).encode()
-            shards.put(sentence_key(flat[first]) % shards.count, line)
+            line = b"%b\t%b\t%b\t%d" % (flat[first], follower, flat[stranger], keys[numbers[first]])
+            shards.put(sentence_keys[first] % shards.count, line)
 
     def _write_shard(self, part: str, number: int, lines: Iterable[bytes]) -> None:
-        drawn = [json.loads(line) for line in lines]
+        drawn = [line.split(b"\t") for line in lines]
         following = {(first, follower) for first, follower, _, _ in drawn}
-        rows: dict[tuple[str, str], tuple[str, str, bool, int]] = {}
-        for first, follower, stranger, article in drawn:
+        seen: set[tuple[bytes, bytes]] = set()
+        kept: list[list[bytes]] = []
+        for row in drawn:
+            first, follower, stranger, _ = row
             if (first, stranger) in following:
                 self.left_out["follows in another article"] += 1
-            elif (first, follower) in rows or (first, stranger) in rows:
+            elif (first, follower) in seen or (first, stranger) in seen:
                 self.left_out["repeated"] += 1
             else:
-                rows[first, follower] = (first, follower, True, article)
-                rows[first, stranger] = (first, stranger, False, article)
-        if not rows:
+                seen |= {(first, follower), (first, stranger)}
+                kept.append(row)
+        if not kept:
             return
-        order = sorted(
-            rows.values(), key=lambda row: sentence_key(f"{self.options.seed}\n{row[0]}\n{row[1]}")
-        )
+        firsts, followers, strangers, articles = map(list, zip(*kept, strict=True))
+        frame = pl.DataFrame(
+            {
+                "first": firsts * 2,
+                "second": followers + strangers,
+                "follows": [True] * len(kept) + [False] * len(kept),
+                "article": list(map(int, articles)) * 2,
+            },
+            schema={**PAIR_COLUMNS, "first": pl.Binary, "second": pl.Binary},
+        ).cast({"first": pl.String, "second": pl.String})
+        generator = np.random.default_rng([self.options.seed, part == TEST, number])
         name = f"{part}-{number:05d}.parquet"
-        pl.DataFrame(order, schema=PAIR_COLUMNS, orient="row").write_parquet(self.folder / name)
+        frame[generator.permutation(frame.height)].write_parquet(self.folder / name)
         self.shards[name] = sha256_of_file(self.folder / name)
-        self.pairs[part] += len(order)
+        self.pairs[part] += frame.height
 
 
 def _found_in(keys: npt.NDArray[np.uint64], ordered: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

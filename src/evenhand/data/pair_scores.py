@@ -11,19 +11,18 @@ Three kinds of files are told apart by their content:
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
-import zlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError, PredictionsError, shortlist
-from evenhand.core.files import MAX_BYTES, decode_utf8, load_json, parse_json, read_bounded, sha256_of
+from evenhand.core.files import load_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
 from evenhand.data.crows_pairs import ids_of, named_labels
+from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of
 from evenhand.data.language_names import file_stem, language_within_name
 from evenhand.data.predictions import as_score
 from evenhand.data.records import Record, RecordTable, field_sets, read_records
@@ -38,10 +37,12 @@ LAYOUT_HELP = (
     "lm-evaluation-harness for the tasks crows_pairs_*, and from logs of Inspect with both scores in each sample."
 )
 
-_ZIP = b"PK\x03\x04"
+HARNESS = "lm-evaluation-harness"
 
-LOCAL_HEADER = 30
-"""Bytes before the name of a file in a ZIP archive; the last four are the lengths of the name and of extra fields."""
+_LOG = re.compile(r"samples_(?P<task>.+?)(?:_(?P<moment>\d{4}-.*))?")
+
+PAIRS_OF_TASKS = {"crows_pairs_english": 1_677, "crows_pairs_french": 1_677}
+"""How many samples the harness has for its whole tasks; those for one bias type have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class PairScores:
     sha256: str
     tool: str
     """What computed the scores, in words."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the scores should know."""
 
 
 def read_pair_scores(path: Path, *, language: str | None = None, encoding: str | None = None) -> PairScores:
@@ -84,27 +87,23 @@ def read_pair_scores(path: Path, *, language: str | None = None, encoding: str |
     """
     content = read_bounded(path, error=PredictionsError)
     tool, pairs = _read(content, path, encoding=encoding)
+    once = _once(pairs, path)
     return PairScores(
         name=file_stem(path),
         language=language or language_within_name(path) or UNKNOWN_LANGUAGE,
-        pairs=_once(pairs, path),
+        pairs=once,
         source=path.name,
         sha256=sha256_of(content),
         tool=tool,
+        notes=_notes_on_length(path, len(once)) if tool == HARNESS else (),
     )
 
 
 def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Iterable[ScoredPair]]:
     fields = field_sets(path)
-    if content.startswith(_ZIP):
-        return "Inspect", _inspect_pairs(_unpacked_log(content, path), path)
-    if any({"eval", "status"} <= names for names in fields):
-        text = decode_utf8(content, path, error=PredictionsError)
-        document = parse_json(text, path, error=PredictionsError)
-        return "Inspect", _inspect_pairs(document, path)
-    if not fields and content.lstrip()[:1] in (b"{", b"["):
-        # Not even its first record can be read: say what is wrong with it before what it lacks.
-        parse_json(decode_utf8(content, path, error=PredictionsError), path, error=PredictionsError)
+    log = read_inspect_log(content, path)
+    if log is not None:
+        return "Inspect", _inspect_pairs(log, path)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
         names = max(fields, key=len, default=frozenset())
@@ -113,7 +112,7 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
     try:
         table = read_records(path, needed=() if is_log else SCORE_FIELDS, encoding=encoding)
         if is_log:
-            return "lm-evaluation-harness", _harness_pairs(table, path)
+            return HARNESS, _harness_pairs(table, path)
         ids = ids_of(table)
         rows = zip(table.records, ids, strict=True)
         return "a file", [_scored_row(record, identifier, table) for record, identifier in rows]
@@ -255,91 +254,53 @@ def _continuations(arguments: Any) -> list[str]:
 
 def _refuse_fewer_than_told(path: Path, samples: int) -> None:
     """Hold the number of samples against the results that the harness writes beside a log of the same time."""
-    if not path.name.startswith("samples_"):
-        return
-    task, _, moment = file_stem(path).removeprefix("samples_").rpartition("_")
-    results = path.with_name(f"results_{moment}.json")
-    try:
-        told = load_json(results.read_text(encoding="utf-8"))["n-samples"][task]["effective"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if told != samples:
+    told = _samples_told(path)
+    if told is not None and told != samples:
         raise PredictionsError(
-            f"{path} has {samples:,} samples, but {results.name} reports {told:,}. The log was cut: copy it again."
+            f"{path} has {samples:,} samples, but {_results_beside(path)} reports {told:,}. The log was cut: copy it "
+            "again."
         )
 
 
-def _unpacked_log(content: bytes, path: Path) -> dict[str, Any]:
-    """The header of an ``.eval`` file with its samples."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > 4 * MAX_BYTES:
-                raise PredictionsError(f"{path} unpacks to more than {4 * MAX_BYTES // 2**20} MB. Split it.")
-            names = archive.namelist()
-            if "header.json" not in names:
-                raise PredictionsError(
-                    f"{path} is a ZIP archive without header.json: no log of Inspect, or one of an evaluation that "
-                    "did not finish. Give a finished log."
-                )
-            header = _mapping(load_json(_member(archive, "header.json", content, path).decode()))
-            samples = [
-                load_json(_member(archive, name, content, path).decode())
-                for name in names
-                if name.startswith("samples/")
-            ]
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
-        raise PredictionsError(
-            f"{path} is a damaged ZIP archive ({problem}). The log was cut: copy it again."
-        ) from None
-    return {**header, "samples": samples}
+def _notes_on_length(path: Path, pairs: int) -> tuple[str, ...]:
+    """That a log may have been cut between two lines, where no results beside it say that it is whole."""
+    if _samples_told(path) is not None:
+        return ()
+    named = _LOG.fullmatch(file_stem(path))
+    whole = PAIRS_OF_TASKS.get(named["task"] if named else "")
+    if whole == pairs:
+        return ()
+    known = (
+        f"the task {named['task']} has {whole:,}" if named and whole else "how many the task has is not known"
+    )
+    return (
+        f"The log has {pairs:,} pairs; {known}, and no results of the harness lie beside it to compare with. If it was "
+        "cut, these are its first pairs only.",
+    )
 
 
-def _member(archive: zipfile.ZipFile, name: str, content: bytes, path: Path) -> bytes:
-    """A file of an archive, also one compressed with Zstandard, which Inspect uses and Python knows from 3.14 on."""
-    entry = archive.getinfo(name)
-    try:
-        return archive.read(entry)
-    except NotImplementedError:
-        pass
-    try:
-        import pyarrow
-    except ModuleNotFoundError:
-        raise PredictionsError(
-            f"{path} is compressed with Zstandard, which needs pyarrow. Install it, or convert the log: inspect log "
-            f"dump {path.name} > log.json"
-        ) from None
-    fixed = content[entry.header_offset : entry.header_offset + LOCAL_HEADER]
-    lengths = int.from_bytes(fixed[26:28], "little") + int.from_bytes(fixed[28:30], "little")
-    start = entry.header_offset + LOCAL_HEADER + lengths
-    packed = content[start : start + entry.compress_size]
-    try:
-        unpacked: bytes = pyarrow.decompress(packed, entry.file_size, codec="zstd", asbytes=True)
-    except OSError as problem:
-        raise ValueError(str(problem)) from None
-    return unpacked
+def _results_beside(path: Path) -> str:
+    named = _LOG.fullmatch(file_stem(path))
+    return f"results_{named['moment']}.json" if named and named["moment"] else ""
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    """An object of a log; one without fields where there is something else in its place."""
-    return value if isinstance(value, dict) else {}
+def _samples_told(path: Path) -> int | None:
+    """How many samples of the task were scored, as the results beside a log say; None if there are none."""
+    named, results = _LOG.fullmatch(file_stem(path)), _results_beside(path)
+    if not named or not results:
+        return None
+    try:
+        document = load_json(path.with_name(results).read_text(encoding="utf-8"))
+        told = document["n-samples"][named["task"]]["effective"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return told if isinstance(told, int) else None
 
 
 def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPair]:
-    status = document.get("status")
-    if status != "success":
-        raise PredictionsError(
-            f"{path} is a log of Inspect with the status {status!r}. Give the log of an evaluation that succeeded."
-        )
-    samples = document.get("samples")
-    listed = samples if isinstance(samples, list) else []
-    total = _mapping(document.get("results")).get("total_samples")
-    if not listed or (isinstance(total, int) and len(listed) < total):
-        raise PredictionsError(
-            f"{path} is a log of Inspect with {len(listed):,} of {total or 'no'} samples. Give the whole log."
-        )
-    for number, sample in enumerate(map(_mapping, listed), start=1):
+    for number, sample in enumerate(samples_of(document, path), start=1):
         place = f"{path}, sample {number:,}"
-        pair = _mapping(sample.get("metadata"))
+        pair = as_mapping(sample.get("metadata"))
         values = _values_with_scores(sample)
         if values is None:
             raise PredictionsError(
@@ -357,7 +318,7 @@ def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPa
 
 def _values_with_scores(sample: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Where a sample has both scores: the value or the metadata of one of its scores, or its own metadata."""
-    scores = map(_mapping, _mapping(sample.get("scores")).values())
+    scores = map(as_mapping, as_mapping(sample.get("scores")).values())
     holders = [holder for score in scores for holder in (score.get("value"), score.get("metadata"))]
-    found = (_mapping(holder) for holder in (*holders, sample.get("metadata")))
+    found = (as_mapping(holder) for holder in (*holders, sample.get("metadata")))
     return next((holder for holder in found if set(SCORE_FIELDS) <= holder.keys()), None)

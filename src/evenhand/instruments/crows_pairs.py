@@ -332,6 +332,7 @@ class PairsEvaluation(Preparation):
             ),
             protocol=ProtocolRecord.of(self.protocol),
             statistics=statistics_record(options.resampling),
+            warnings=scores.notes,
             environment=EnvironmentRecord.current(),
         )
 

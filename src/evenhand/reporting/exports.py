@@ -9,6 +9,7 @@ the figure itself beside it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import Label
 from evenhand.core.planted_bias import MOST_BITS
+from evenhand.data.association_logs import CANDIDATE_IDS, LOG_PROBABILITIES
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.reporting.numbers import has_interval
 from evenhand.runs.figures import Figure
@@ -203,10 +205,21 @@ def _item_sample(item: str, rows: Sequence[Mapping[str, Any]], run: Run) -> dict
         run,
         text=first["context"],
         choices=[by_label[label]["text"] for label in labels],
-        metadata={"task": first["task"], "bias_type": first["bias_type"], "target": first["target"]},
+        metadata={
+            **{name: first[name] for name in ("task", "language", "bias_type", "target", "cluster")},
+            CANDIDATE_IDS: {label: by_label[label]["candidate"] for label in labels},
+        },
         values={label: by_label[label]["score"] for label in labels},
         reason=first["skipped_reason"],
+        details={
+            LOG_PROBABILITIES: {label: _finite(by_label[label]["log2_probability"]) for label in labels}
+        },
     )
+
+
+def _finite(value: float | None) -> float | None:
+    """A number that JSON can hold."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _sample(
@@ -218,6 +231,7 @@ def _sample(
     metadata: Mapping[str, Any],
     values: Mapping[str, float | None],
     reason: str | None,
+    details: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A sample without a target: neither answer is right."""
     return {
@@ -229,7 +243,9 @@ def _sample(
         "messages": [],
         "output": {"model": run.record.model_name, "choices": []},
         "metadata": dict(metadata),
-        "scores": {run.record.instrument: {"value": dict(values), "explanation": reason}},
+        "scores": {
+            run.record.instrument: {"value": dict(values), "explanation": reason, "metadata": details}
+        },
     }
 
 

@@ -44,8 +44,13 @@ class PublishedColumn:
         shown = f"{value:.{DIGITS}f}"
         return bold.format(shown) if self._is_best(shown) else shown
 
+    @property
+    def has_best(self) -> bool:
+        """Whether a value of the column is in bold."""
+        return self.ideal is not None and len(self.values) > 1
+
     def _is_best(self, shown: str) -> bool:
-        if self.ideal is None or len(self.values) < 2:
+        if not self.has_best:
             return False
         return self._distance(float(shown)) == min(map(self._distance, self.values.values()))
 
@@ -60,6 +65,21 @@ class PublishedTable:
 
     title: str
     columns: tuple[PublishedColumn, ...]
+    data: str = ""
+    """What was measured on, and under which protocol."""
+
+    @property
+    def caption(self) -> str:
+        """What the table shows, on which data, and what bold means."""
+        sentences = [", ".join(filter(None, (self.title[:1].upper() + self.title[1:], self.data)))]
+        ideals = {column.title: column.ideal for column in self.columns if column.has_best}
+        if ideals:
+            nearest = "; ".join(
+                f"{', '.join(title for title, own in ideals.items() if own == ideal)} to {ideal:g}"
+                for ideal in dict.fromkeys(ideals.values())
+            )
+            sentences.append(f"Bold is the value of each column that is nearest to its ideal: {nearest}")
+        return ". ".join(sentences) + "."
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -85,7 +105,7 @@ def _tables(runs: Sequence[Run]) -> list[PublishedTable]:
     _refuse_two_in_one_cell(associations, others)
     tasks = dict.fromkeys(task for run in associations for task in run.result.tasks)
     tables = [
-        PublishedTable(title, tuple(_association_columns(associations, task, measures)))
+        PublishedTable(title, tuple(_association_columns(associations, task, measures)), _data(associations))
         for task in tasks
         for title, measures in ((task, HEADLINE), (f"{task}, over target terms", MULTI_CLASS))
     ]
@@ -123,7 +143,14 @@ def _probe_table(runs: Sequence[Run]) -> PublishedTable:
         PublishedColumn(language, title, neutral, values)
         for (language, title, neutral), values in cells.items()
     )
-    return PublishedTable(runs[0].instrument.title, tuple(columns))
+    return PublishedTable(runs[0].instrument.title, tuple(columns), _data(runs))
+
+
+def _data(runs: Sequence[Run]) -> str:
+    """The datasets and protocols of runs, each once."""
+    data = dict.fromkeys(run.record.dataset.name for run in runs)
+    protocols = dict.fromkeys(run.record.protocol.name for run in runs if run.record.protocol)
+    return ", ".join([" and ".join(data), *([f"protocol {' and '.join(protocols)}"] if protocols else [])])
 
 
 def _ideal(name: str) -> float | None:
@@ -153,7 +180,7 @@ def _markdown(table: PublishedTable) -> str:
     ]
     lines = [header, ["---", *["---:"] * len(table.columns)], *rows]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"**{table.title}**\n\n{body}\n"
+    return f"{table.caption}\n\n{body}\n"
 
 
 def _latex(table: PublishedTable) -> str:
@@ -169,7 +196,7 @@ def _latex(table: PublishedTable) -> str:
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{latex_cell(table.title)}}}",
+        rf"\caption{{{latex_cell(table.caption)}}}",
         rf"\begin{{tabular}}{{l{'r' * len(ordered)}}}",
         r"\toprule",
         f" & {' & '.join(spans)} \\\\",

@@ -89,6 +89,7 @@ def certify_seeds(
     *,
     options: CertifyOptions | CertificatePlan | None = None,
     out: str | Path = DEFAULT_PAGE,
+    certificate: Certificate | None = None,
     monitor: Monitor = SILENT,
 ) -> SeedsComparison:
     """Compare several mitigated models of one recipe with their original, by the rows of a certificate.
@@ -98,6 +99,7 @@ def certify_seeds(
         after: At least three mitigated models, trained with different seeds.
         options: What all are measured on, and the margins; a certificate of the first with the same is gone on from.
         out: The page of the certificate; the comparison goes beside it, as ``OUT.seeds.json``.
+        certificate: That of the first of them: its page is written again, with the comparison on it.
         monitor: Told how it goes.
     """
     page = Path(out)
@@ -126,6 +128,8 @@ def certify_seeds(
     place = page.with_suffix(".seeds.json")
     write_text(place, comparison.model_dump_json(indent=1) + "\n")
     monitor.note(f"Wrote {place}")
+    if certificate is not None:
+        write_certificate_page(certificate, page, seeds=comparison)
     return comparison
 
 

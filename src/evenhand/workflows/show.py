@@ -11,6 +11,7 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.association_logs import is_association_log
 from evenhand.data.language_names import file_stem
 from evenhand.instruments.crows_pairs import CrowsPairsOptions
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
@@ -26,6 +27,7 @@ from evenhand.runs.comparison import (
 )
 from evenhand.runs.run import Run, open_run
 from evenhand.translation.score_effects import read_repaired_items, translation_effect
+from evenhand.workflows.association_logs import evaluate_log
 from evenhand.workflows.measure import evaluate_scores
 
 
@@ -121,7 +123,7 @@ def report(
 def opened(
     runs: Sequence[Run | str | Path], *, protocol: str | None = None, monitor: Monitor = SILENT
 ) -> list[Run]:
-    """Runs, opened where they are folders, and evaluated where they are files of scores of sentence pairs.
+    """Runs, opened where they are folders, and evaluated where they are files of scores that hold their items.
 
     Args:
         runs: Runs, their folders, or files of scores.
@@ -141,6 +143,8 @@ def opened(
         for number, run in enumerate(runs):
             if isinstance(run, Run):
                 ready.append(run)
+            elif Path(run) in names and is_association_log(Path(run)):
+                ready.append(evaluate_log(run, protocol=protocol, name=names[Path(run)], monitor=monitor))
             elif Path(run) in names:
                 ready.append(evaluate_scores(run, options=options, name=names[Path(run)], monitor=monitor))
             else:

@@ -13,6 +13,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task, common_reason, replaced_items
 from evenhand.core.progress import Progress, no_progress, share_of
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
+from evenhand.data.association_logs import read_association_log
 from evenhand.data.inspection import CheckReport, check
 from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
@@ -190,7 +191,8 @@ def _as_predictions(predictions: str | Path | Mapping[str, float] | Predictions)
             sha256=sha256_of(lines.encode()),
             scores={key: as_score(value) for key, value in predictions.items()},
         )
-    return read_predictions(Path(predictions))
+    log = read_association_log(Path(predictions))
+    return log.predictions if log else read_predictions(Path(predictions))
 
 
 def _with_defects(scores: pl.DataFrame, checked: CheckReport) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from evenhand.reporting.certificate.plots import (
     occupation_plot,
     perplexity_plot,
 )
+from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows, seeds_words
 from evenhand.reporting.certificate.untrained import (
     UNTRAINED_HEADLINES,
     UntrainedVerdict,
@@ -59,6 +60,7 @@ from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import as_sentence, language_name
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import Certificate
 
 TONES = {
@@ -83,15 +85,22 @@ _MALOR = IntervalAxis("Bits; 0 is neutral", neutral=0.0, step=0.5)
 _ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=100.0, step=5.0, lowest=0.0, highest=100.0)
 
 
-def write_certificate_page(certificate: Certificate, path: str | Path) -> Path:
+def write_certificate_page(
+    certificate: Certificate, path: str | Path, *, seeds: SeedsComparison | None = None
+) -> Path:
     """Write the page of a certificate to a file."""
     target = Path(path)
-    write_text(target, render_certificate_page(certificate))
+    write_text(target, render_certificate_page(certificate, seeds=seeds))
     return target
 
 
-def render_certificate_page(certificate: Certificate) -> str:
-    """The page of a certificate as HTML."""
+def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison | None = None) -> str:
+    """The page of a certificate as HTML.
+
+    Args:
+        certificate: Of one mitigated model.
+        seeds: What the same mitigation does with other seeds, where several models were measured.
+    """
     trained_title = "Trained on" if certificate.trained_known else "Judged"
     groups = [
         *_bias_plots("trained", certificate.trained, caption=trained_title),
@@ -110,7 +119,8 @@ def render_certificate_page(certificate: Certificate) -> str:
     contents = [
         ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"),
         *([("baseline", "Trivial baseline")] if certificate.baseline else []), ("occupations", "Occupations"),
-        ("quality", "Quality"), *([("training", "Training")] if training else []), ("method", "Method"),
+        ("quality", "Quality"), *([("seeds", "Other seeds")] if seeds else []),
+        *([("training", "Training")] if training else []), ("method", "Method"),
     ]  # fmt: skip
     return render_page_template(
         "certificate.html.j2",
@@ -136,6 +146,9 @@ def render_certificate_page(certificate: Certificate) -> str:
         baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
         quality_rows=[_quality_view(row) for row in certificate.quality],
         reported=reported_words(certificate),
+        seeds=seeds_words(seeds) if seeds else "",
+        seeds_columns=SEEDS_COLUMNS,
+        seeds_rows=seeds_rows(seeds) if seeds else [],
         experiments=experiments,
         words=group_words(certificate),
         most=MOST_ROWS,

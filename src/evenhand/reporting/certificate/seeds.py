@@ -11,6 +11,17 @@ from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
 SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
 
 
+def seeds_words(comparison: SeedsComparison) -> str:
+    """What the table is of, and what its intervals count."""
+    models = ", ".join(comparison.after[:-1]) + f" and {comparison.after[-1]}"
+    return (
+        f"The rest of this page is about one mitigated model. This table is about {len(comparison.after)} that the "
+        f"same mitigation gave: {models}, each against {comparison.before}. After is their mean, with the standard "
+        f"deviation between them. The {comparison.confidence:.0%} interval of the difference counts both the models "
+        "and what they were asked as drawn from many."
+    )
+
+
 def seeds_rows(comparison: SeedsComparison) -> list[tuple[str, ...]]:
     """One row per measure: MALoR with its base rate and its spread, then quality."""
     return [
@@ -18,7 +29,7 @@ def seeds_rows(comparison: SeedsComparison) -> list[tuple[str, ...]]:
             row.measure,
             unsigned(row.before),
             f"{unsigned(fmean(row.after))} ± {unsigned(row.deviation)}",
-            f"{signed(row.difference.value)} {row.unit}".rstrip(),
+            f"{signed(row.difference.value)}{'' if row.unit == '%' else ' '}{row.unit}".rstrip(),
             signed_interval(row.difference) or NOT_THERE,
             _verdict(row),
         )

@@ -10,6 +10,7 @@ from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
+from evenhand.instruments.malor.chosen_probes import probes_of
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.items import lab_probes, lab_settled
@@ -29,11 +30,20 @@ def default_instrument_options(
     language = options.language or planted.language
     if instrument.name == "association":
         return replace(options, data=load_dataset(LAB.name, language=language), language=language)
-    if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
-        return replace(options, data=lab_probes(language), language=language)
+    if isinstance(options, MalorOptions):
+        return _with_lab_probes(options, language)
     if isinstance(options, KnowledgeOptions) and not options.corpus:
         return replace(options, data=lab_settled(language), language=language)
     return replace(options, language=language) if instrument.name == "direct-bias" else options
+
+
+def _with_lab_probes(options: MalorOptions, language: str) -> MalorOptions:
+    """The lab's probes, or one's own from files; whether the model knows words is always asked in words of the lab."""
+    if not (options.structures or options.occupations or options.terms):
+        return replace(options, data=lab_probes(language), language=language)
+    own = probes_of(replace(options, language=language))
+    probes = replace(own, settled=lab_settled(language))
+    return replace(options, data=probes, language=language, structures=None, occupations=None, terms=None)
 
 
 def suited_regard_options(ref: ModelRef, options: RegardOptions) -> RegardOptions:
