@@ -5,17 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.text.twins.de.declension import ALL_SLOTS
-from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
-from evenhand.text.twins.de.things import is_neuter_person, is_thing
+from evenhand.text.twins.de.things import is_known_noun, is_neuter_person, is_thing
 from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _VERBS_OF_NAMES = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
+_MOVED_THEMSELVES = frozenset(
+    {"öffnete", "hob", "legte", "setzte", "stellte", "schob", "wendete", "wandte", "spielte"}
+)
+"""What things do as well, with *sich*: *die Tür öffnete sich*."""
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
+_TIMES = frozenset(
+    ["Augenblick", "Augenblicke", "Moment", "Tag", "Tage", "Tagen", "Abend", "Abende", "Morgen", "Mittag"]
+    + [
+        "Nachmittag",
+        "Vormittag",
+        "Nacht",
+        "Woche",
+        "Stunde",
+        "Minute",
+        "Sekunde",
+        "Monat",
+        "Sommer",
+        "Winter",
+    ]
+    + ["Herbst", "Frühling", "Zeit", "Weile", "Anfang", "Zeitpunkt"]
+)
+"""When something happens: no pronoun refers to *am Abend*."""
 _PEOPLE = frozenset(
     [
         "Kinder",
@@ -78,16 +99,18 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         return
     if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
-    if _is_human(sentence, pronoun, clause) and all(_is_inanimate(sentence, thing) for thing in things):
+    are_inanimate = all(_is_inanimate(sentence, thing) for thing in things)
+    if _is_human(sentence, pronoun, clause) and are_inanimate:
         return
     is_subject = pronoun.use is PronounUse.SUBJECT
-    if (
-        is_subject
-        and all(thing.preposition for thing in things)
-        and _follows_person(sentence, pronoun, pronouns)
-    ):
+    is_theirs = are_inanimate if _is_bare_dative(sentence, pronoun) else is_subject and _are_governed(things)
+    if is_theirs and _follows_person(sentence, pronoun, pronouns):
         return
     raise Ambiguous("a pronoun may be about a thing")
+
+
+def _are_governed(things: Sequence[NounPhrase]) -> bool:
+    return all(thing.preposition for thing in things)
 
 
 def _is_inanimate(sentence: GermanSentence, phrase: NounPhrase) -> bool:
@@ -103,12 +126,20 @@ def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> boo
         owned = phrase_of_determiner(sentence, pronoun.at)
         noun = sentence.words[owned.noun].text if owned else ""
         return noun in classes["human belongings"]
-    name = "human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"
+    verbs = classes["human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"]
+    if any(sentence.lower(at) == "sich" for at in clause.words):
+        verbs -= _MOVED_THEMSELVES
     return any(
-        sentence.lower(at) in classes[name]
+        sentence.lower(at) in verbs
         for at in clause.words
         if at not in sentence.phrases and not (sentence.words[at].capital and not sentence.words[at].starts)
     )
+
+
+def _is_bare_dative(sentence: GermanSentence, pronoun: Pronoun) -> bool:
+    """Whether *ihm* or *ihr* is a dative without a preposition: to whom something is given or happens, seldom a thing."""
+    is_dative = pronoun.use is PronounUse.OBJECT and pronoun.new in {"ihm", "ihr"}
+    return is_dative and sentence.lower(pronoun.at - 1) not in PREPOSITIONS
 
 
 def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
@@ -210,11 +241,14 @@ def _reject_later_things(
         if clause.kind is not ClauseKind.SUBORDINATE or place + 1 >= len(sentence.clauses):
             return
         later = sentence.clauses[place + 1]
-    if _has_subject(sentence, pronoun, later, pronouns) or certain_subjects(sentence, later):
+    subjects = set(certain_subjects(sentence, later))
+    if _has_subject(sentence, pronoun, later, pronouns) or subjects - {*sentence.phrases}:
         return
     kinds = "f" if not pronoun.male else "mn" if pronoun.use is PronounUse.POSSESSIVE else "m"
     for phrase in sentence.phrases_of(later):
         if phrase.noun < pronoun.at or phrase.determiner_at == pronoun.at or phrase.determiner is None:
+            continue
+        if subjects and phrase.noun not in subjects:
             continue
         may_be_subject = any(slot[0] == "N" and slot[1] in kinds for slot in phrase.slots)
         if may_be_subject and not phrase.readings and not phrase.preposition:
@@ -240,13 +274,17 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether an unknown noun without an article is the subject of the verb after it, as only names are.
+    """Whether a noun without an article is in no list of nouns, or is the subject of the verb after it, as only names are.
 
     Such a name is kept, as in English. One that ends like *Rösli* is neuter.
     """
     noun = sentence.words[phrase.noun]
-    is_bare = phrase.determiner is None and not phrase.adjectives and not phrase.preposition
+    is_bare = phrase.determiner is None and not phrase.adjectives
     if not is_bare or phrase.slots != ALL_SLOTS or noun.text.endswith(("li", "le", "el", "erl")):
+        return False
+    if not is_known_noun(noun.text):
+        return True
+    if phrase.preposition:
         return False
     before, after = (verb_number(sentence.lower(at)) for at in (phrase.noun - 1, phrase.noun + 1))
     spoken = before == SINGULAR and sentence.lower(phrase.noun - 1) in word_classes()["human verbs"]
@@ -256,6 +294,8 @@ def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
     """Whether a pronoun may refer to a thing; only a possessive refers to a noun of its own clause."""
+    if thing.preposition and sentence.words[thing.noun].text in _TIMES:
+        return False
     if sentence.clause_by_word.get(thing.noun) is not clause:
         return True
     if pronoun.use is PronounUse.POSSESSIVE:

@@ -160,6 +160,10 @@ def _is_neuter_or_plural(sentence: GermanSentence, at: int) -> bool:
         return sentence.lower(at) in {"dem", "des", "dessen"}
     if sentence.lower(at) == "die" and sentence.lower(at + 1) in _OTHERS:
         return True
+    if sentence.lower(at) in {"andere", "anderes", "übrige"} and sentence.lower(at - 1) in {"alles", "das"}:
+        return True
+    if sentence.lower(at) == "dem" and sentence.lower(at + 1) == "so":
+        return True
     if sentence.lower(at) not in _PLURAL_ALSO:
         return False
     return verb_number(sentence.lower(at + 1)) == PLURAL and not is_function_word(sentence.lower(at + 1))
@@ -202,11 +206,13 @@ def _has_noun_further_on(sentence: GermanSentence, at: int) -> bool:
         if not sentence.words[place].is_word:
             return False
         phrase = sentence.phrases.get(place)
-        if phrase is not None and phrase.determiner is None and not phrase.readings:
-            adjective = sentence.lower(place - 1)
-            slots = determiner.slots & adjective_slots(adjective, determiner.declension)
-            is_participle = (adjective_stem(adjective) or "").endswith(("end", "t", "en"))
-            return is_participle and bool(slots & slots_of_thing(sentence.words[place].text))
+        if phrase is None or phrase.determiner is not None:
+            continue
+        adjective = sentence.lower(place - 1)
+        slots = determiner.slots & adjective_slots(adjective, determiner.declension)
+        is_participle = (adjective_stem(adjective) or "").endswith(("end", "t", "en"))
+        if is_participle and slots & slots_of_thing(sentence.words[place].text):
+            return not phrase.readings
     return False
 
 
