@@ -3,8 +3,8 @@
     pip download --no-deps german-nouns==1.2.5 && unzip german_nouns-1.2.5-*.whl german_nouns/nouns.csv
     python docs/make_noun_genders.py german_nouns/nouns.csv
 
-The table is from the German Wiktionary, CC BY-SA 4.0, and so is the list. Names, abbreviations and parts of words are left out,
-and so are compounds that have the genders of their last part, since a compound is read by its last part anyway.
+The table is from the German Wiktionary, CC BY-SA 4.0, and so is the list. Names, abbreviations and parts of words are
+left out, and so are compounds that have the genders of their last part: a compound is read by its last part anyway.
 """
 
 from __future__ import annotations

@@ -21,20 +21,8 @@ _MOVED_THEMSELVES = frozenset(
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _TIMES = frozenset(
-    ["Augenblick", "Augenblicke", "Moment", "Tag", "Tage", "Tagen", "Abend", "Abende", "Morgen", "Mittag"]
-    + [
-        "Nachmittag",
-        "Vormittag",
-        "Nacht",
-        "Woche",
-        "Stunde",
-        "Minute",
-        "Sekunde",
-        "Monat",
-        "Sommer",
-        "Winter",
-    ]
-    + ["Herbst", "Frühling", "Zeit", "Weile", "Anfang", "Zeitpunkt"]
+    "Augenblick Augenblicke Moment Tag Tage Tagen Abend Abende Morgen Mittag Nachmittag Vormittag Nacht Woche Stunde "
+    "Minute Sekunde Monat Sommer Winter Herbst Frühling Zeit Weile Anfang Zeitpunkt".split()
 )
 """When something happens: no pronoun refers to *am Abend*."""
 _PEOPLE = frozenset(
@@ -137,7 +125,7 @@ def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> boo
 
 
 def _is_bare_dative(sentence: GermanSentence, pronoun: Pronoun) -> bool:
-    """Whether *ihm* or *ihr* is a dative without a preposition: to whom something is given or happens, seldom a thing."""
+    """Whether *ihm* or *ihr* is a dative without a preposition: who is given something, seldom a thing."""
     is_dative = pronoun.use is PronounUse.OBJECT and pronoun.new in {"ihm", "ihr"}
     return is_dative and sentence.lower(pronoun.at - 1) not in PREPOSITIONS
 
@@ -274,7 +262,7 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a noun without an article is in no list of nouns, or is the subject of the verb after it, as only names are.
+    """Whether a noun without an article is in no list of nouns, or is the subject of a verb, as only names are.
 
     Such a name is kept, as in English. One that ends like *Rösli* is neuter.
     """
