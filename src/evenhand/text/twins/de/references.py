@@ -21,8 +21,22 @@ _MOVED_THEMSELVES = frozenset(
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _TIMES = frozenset(
-    "Augenblick Augenblicke Moment Tag Tage Tagen Abend Abende Morgen Mittag Nachmittag Vormittag Nacht Woche Stunde "
-    "Minute Sekunde Monat Sommer Winter Herbst Frühling Zeit Weile Anfang Zeitpunkt".split()
+    {
+        *(
+            "Augenblick",
+            "Augenblicke",
+            "Moment",
+            "Tag",
+            "Tage",
+            "Tagen",
+            "Abend",
+            "Abende",
+            "Morgen",
+            "Mittag",
+        ),
+        *("Nachmittag", "Vormittag", "Nacht", "Woche", "Stunde", "Minute", "Sekunde", "Monat", "Sommer"),
+        *("Winter", "Herbst", "Frühling", "Zeit", "Weile", "Anfang", "Zeitpunkt"),
+    }
 )
 """When something happens: no pronoun refers to *am Abend*."""
 _PEOPLE = frozenset(
