@@ -104,9 +104,9 @@ UNCLEAR_PHRASES = (
     "common man", "man in the street", "brothers in arms", "sisters in arms", "old boy", "old boys", "uncle sam",
     "lady luck", "father time", "man of the match", "men at work", "men of god", "man of god", "man of the world",
     "king arthur", "robin hood", "peter pan", "lady macbeth", "lady godiva", "lady gaga", "lady chatterley",
-    "mary poppins", "harry potter", "sherlock holmes", "james bond", "big ben", "tom thumb", "virgin mary", "queen elizabeth",
-    "king george", "king edward", "king david", "king solomon", "king lear", "queen victoria", "queen anne",
-    "prince charming",
+    "mary poppins", "harry potter", "sherlock holmes", "james bond", "big ben", "tom thumb", "virgin mary",
+    "queen elizabeth", "king george", "king edward", "king david", "king solomon", "king lear", "queen victoria",
+    "queen anne", "prince charming",
     "old boys ' network", "boys in blue", "maiden voyage", "brother in arms",
 )  # fmt: skip
 """Phrases whose twin is not clear, or that are generic."""
