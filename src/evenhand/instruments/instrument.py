@@ -355,6 +355,10 @@ class FigureReader(Protocol):
         """The figures by key, without intervals."""
         ...
 
+    def parts(self) -> dict[str, float]:
+        """What the figures that were read last are made of, by key; empty if they have no parts."""
+        ...
+
     def estimates(self) -> dict[str, Estimate]:
         """The figures by key, with intervals."""
         ...
@@ -383,6 +387,10 @@ class MeasuringReader:
     def values(self) -> dict[str, float]:
         """Measured now."""
         return {key: estimate.value for key, estimate in self.estimates().items()}
+
+    def parts(self) -> dict[str, float]:
+        """None."""
+        return {}
 
     def estimates(self) -> dict[str, Estimate]:
         """Measured now."""

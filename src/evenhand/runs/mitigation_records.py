@@ -41,6 +41,8 @@ class EpochMetrics(BaseModel):
     """What is to come closer to neutral, by key: ``he-she.MALoR``."""
     quality: dict[str, float]
     """What is to stay low, by name: ``perplexity`` on the held-out sentences. Always above 0."""
+    parts: dict[str, float] = Field(default_factory=dict)
+    """What bias metrics are made of, by key: ``he-she.signed_mean``. Shown beside them; no epoch is chosen by it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -157,7 +159,7 @@ class LearningCurve(BaseModel):
         """The newest epoch in one line."""
         last = self.last
         quality = ", ".join(f"{name} {value:.2f}" for name, value in last.quality.items())
-        figures = f"{'; '.join(_by_measure(last.bias))}; {quality}"
+        figures = f"{'; '.join(_by_measure(last))}; {quality}"
         if last.epoch == 0:
             return f"original: {figures}"
         return f"epoch {last.epoch}: {figures} ({self.quality_loss(last):+.2%})"
@@ -185,13 +187,23 @@ def metric_title(key: str) -> str:
     return f"{measure}, {group.replace('.', ', ')}" if group else measure
 
 
-def _by_measure(metrics: Mapping[str, float]) -> list[str]:
-    """Figures as text, those of one measure behind its name."""
+def _by_measure(metrics: EpochMetrics) -> list[str]:
+    """Bias metrics as text, those of one measure behind its name, each with its parts."""
     measures: dict[str, list[str]] = {}
-    for key, value in metrics.items():
+    for key, value in metrics.bias.items():
         group, _, measure = key.rpartition(".")
-        measures.setdefault(measure, []).append(f"{group.replace('.', ' ')} {value:.3f}".strip())
+        figure = f"{group.replace('.', ' ')} {value:.3f}".strip()
+        measures.setdefault(measure, []).append(figure + _parts_of(group, metrics.parts))
     return [f"{measure} {', '.join(values)}" for measure, values in measures.items()]
+
+
+def _parts_of(group: str, parts: Mapping[str, float]) -> str:
+    own = [
+        f"{name} {parts[key]:.3f}"
+        for name, key in (("base rate", f"{group}.{BASE_RATE}"), ("spread", f"{group}.{SPREAD}"))
+        if key in parts
+    ]
+    return f" ({', '.join(own)})" if own else ""
 
 
 def _spread(values: list[float]) -> float:

@@ -59,7 +59,8 @@ class ModelEvaluator:
     def evaluate(self, epoch: int) -> EpochMetrics:
         """Bias and quality of the model as it is now."""
         bias = {key: value for reader in self._readers for key, value in reader.values().items()}
-        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()})
+        parts = {key: value for reader in self._readers for key, value in reader.parts().items()}
+        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()}, parts=parts)
 
     def estimates(self) -> dict[str, Estimate]:
         """The bias metrics with intervals."""
