@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +273,8 @@ def test_the_plan_asks_what_suits_the_model() -> None:
 @pytest.mark.parametrize("option", ["settled_text", "held_out"])
 def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Path, option: str) -> None:
     (tmp_path / "novel.txt").write_text(f"Mary lost her keys. {RAIN}\n")
-    options = replace(CertifyOptions(), **{option: (tmp_path / "novel.txt",)})
+    text = (tmp_path / "novel.txt",)
+    options = CertifyOptions(held_out=text) if option == "held_out" else CertifyOptions(settled_text=text)
     plan = default_plan(ModelRef(id="some/model"), options)
     (own,) = [one for one in plan.measurements if one.name == "knowledge"]
     bundled = load_settled("en").sentences
