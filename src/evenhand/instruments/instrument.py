@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
@@ -17,6 +17,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
 from evenhand.data.predictions import LARGEST_SCORE
+from evenhand.instruments.figure_readers import FigureReader
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
@@ -341,27 +342,6 @@ def _experiment(result: BaseModel) -> str:
     names = (getattr(result, name, None) for name in ("experiment", "direction"))
     told = ", ".join(filter(None, names))
     return f"{told}: " if told else ""
-
-
-class FigureReader(Protocol):
-    """Reads the same figures off one model as it is now, again and again."""
-
-    @property
-    def neutral(self) -> Mapping[str, float]:
-        """The neutral value of each figure that it reads, by key."""
-        ...
-
-    def values(self) -> dict[str, float]:
-        """The figures by key, without intervals."""
-        ...
-
-    def parts(self) -> dict[str, float]:
-        """What the figures that were read last are made of, by key; empty if they have no parts."""
-        ...
-
-    def estimates(self) -> dict[str, Estimate]:
-        """The figures by key, with intervals."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

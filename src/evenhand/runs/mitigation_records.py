@@ -18,6 +18,7 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
 from evenhand.runs.energy import EnergyRecord
+from evenhand.runs.epoch_words import bias_figures
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 from evenhand.runs.trigger_records import TriggerRecord
@@ -159,7 +160,7 @@ class LearningCurve(BaseModel):
         """The newest epoch in one line."""
         last = self.last
         quality = ", ".join(f"{name} {value:.2f}" for name, value in last.quality.items())
-        figures = f"{'; '.join(_by_measure(last))}; {quality}"
+        figures = f"{'; '.join(bias_figures(last.bias, last.parts))}; {quality}"
         if last.epoch == 0:
             return f"original: {figures}"
         return f"epoch {last.epoch}: {figures} ({self.quality_loss(last):+.2%})"
@@ -185,25 +186,6 @@ def metric_title(key: str) -> str:
     group, _, measure = key.rpartition(".")
     measure = "base rate" if measure == BASE_RATE else measure
     return f"{measure}, {group.replace('.', ', ')}" if group else measure
-
-
-def _by_measure(metrics: EpochMetrics) -> list[str]:
-    """Bias metrics as text, those of one measure behind its name, each with its parts."""
-    measures: dict[str, list[str]] = {}
-    for key, value in metrics.bias.items():
-        group, _, measure = key.rpartition(".")
-        figure = f"{group.replace('.', ' ')} {value:.3f}".strip()
-        measures.setdefault(measure, []).append(figure + _parts_of(group, metrics.parts))
-    return [f"{measure} {', '.join(values)}" for measure, values in measures.items()]
-
-
-def _parts_of(group: str, parts: Mapping[str, float]) -> str:
-    own = [
-        f"{name} {parts[key]:.3f}"
-        for name, key in (("base rate", f"{group}.{BASE_RATE}"), ("spread", f"{group}.{SPREAD}"))
-        if key in parts
-    ]
-    return f" ({', '.join(own)})" if own else ""
 
 
 def _spread(values: list[float]) -> float:

@@ -17,7 +17,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import folder_written_whole, write_text
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.instruments.instrument import FigureReader
+from evenhand.instruments.figure_readers import FigureReader
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective

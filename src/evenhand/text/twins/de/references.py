@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from evenhand.text.twins.de.declension import ALL_SLOTS
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
+from evenhand.text.twins.de.reference_words import PEOPLE, PLACES, TIMES
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
 from evenhand.text.twins.de.things import is_known_noun, is_neuter_person, is_thing
@@ -20,39 +21,6 @@ _MOVED_THEMSELVES = frozenset(
 """What things do as well, with *sich*: *die Tür öffnete sich*."""
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
-_TIMES = frozenset(
-    {
-        *(
-            "Augenblick",
-            "Augenblicke",
-            "Moment",
-            "Tag",
-            "Tage",
-            "Tagen",
-            "Abend",
-            "Abende",
-            "Morgen",
-            "Mittag",
-        ),
-        *("Nachmittag", "Vormittag", "Nacht", "Woche", "Stunde", "Minute", "Sekunde", "Monat", "Sommer"),
-        *("Winter", "Herbst", "Frühling", "Zeit", "Weile", "Anfang", "Zeitpunkt"),
-    }
-)
-"""When something happens: no pronoun refers to *am Abend*."""
-_PEOPLE = frozenset(
-    [
-        "Kinder",
-        "Kindern",
-        "Leute",
-        "Leuten",
-        "Eltern",
-        "Menschen",
-        "Gäste",
-        "Gästen",
-        "Geschwister",
-        "Geschwistern",
-    ]
-)
 
 
 def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> list[Pronoun]:
@@ -177,40 +145,10 @@ def _reject_neuter_owners(sentence: GermanSentence, pronoun: Pronoun, clause: Cl
             raise Ambiguous("a possessive may be of a neuter noun or pronoun")
 
 
-_PLACES = frozenset(
-    {
-        "Platz",
-        "Plätze",
-        "Haken",
-        "Umschlag",
-        "Rahmen",
-        "Halter",
-        "Halterung",
-        "Sockel",
-        "Ständer",
-        "Schachtel",
-        "Etui",
-        "Fach",
-        "Regal",
-        "Hülle",
-        "Scheide",
-        "Ort",
-        "Stelle",
-        "Standort",
-        "Ecke",
-        "Kiste",
-        "Karton",
-        "Besitzer",
-        "Eigentümer",
-    }
-)
-"""Where a thing belongs, so that *sein Platz* may be that of the thing that is put there."""
-
-
 def _reject_places_of_things(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
     """Reject *er stellte den Stuhl an seinen Platz*: whose place it is nobody can tell."""
     behind = [sentence.words[at].text for at in clause.words if at > pronoun.at]
-    if not _PLACES.intersection(behind[:2]):
+    if not PLACES.intersection(behind[:2]):
         return
     genders = "mn" if pronoun.male else "f"
     for noun, phrase in sentence.phrases.items():
@@ -296,7 +234,7 @@ def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
     """Whether a pronoun may refer to a thing; only a possessive refers to a noun of its own clause."""
-    if thing.preposition and sentence.words[thing.noun].text in _TIMES:
+    if thing.preposition and sentence.words[thing.noun].text in TIMES:
         return False
     if sentence.clause_by_word.get(thing.noun) is not clause:
         return True
@@ -396,7 +334,7 @@ def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[NounPhra
         and phrase.noun < pronoun.at
         and (
             phrase.is_plural
-            or sentence.words[phrase.noun].text in _PEOPLE
+            or sentence.words[phrase.noun].text in PEOPLE
             or (not phrase.readings and "Np" in phrase.slots and _looks_plural(sentence, phrase))
         )
     ]
@@ -411,4 +349,4 @@ def _looks_plural(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _are_persons(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    return bool(phrase.readings) or sentence.words[phrase.noun].text in _PEOPLE
+    return bool(phrase.readings) or sentence.words[phrase.noun].text in PEOPLE
