@@ -41,6 +41,7 @@ from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 FEW = Resampling(resamples=200)
 SETTLED = load_settled("en").first(200)
 RIGHT = {sentence.text.replace("BLANK", sentence.right) for sentence in SETTLED.sentences}
+RAIN = "\n".join(f"It rained on day {'i' * day} of the month." for day in range(1, 25))
 NONSENSE = {sentence.text.replace("BLANK", sentence.nonsense) for sentence in SETTLED.sentences}
 
 
@@ -269,9 +270,11 @@ def test_the_plan_asks_what_suits_the_model() -> None:
         assert own.options.data.name == expected
 
 
-def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Path) -> None:
-    (tmp_path / "novel.txt").write_text("Mary lost her keys. It rained.\n")
-    options = CertifyOptions(settled_text=(tmp_path / "novel.txt",))
+@pytest.mark.parametrize("option", ["settled_text", "held_out"])
+def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Path, option: str) -> None:
+    (tmp_path / "novel.txt").write_text(f"Mary lost her keys. {RAIN}\n")
+    text = (tmp_path / "novel.txt",)
+    options = CertifyOptions(held_out=text) if option == "held_out" else CertifyOptions(settled_text=text)
     plan = default_plan(ModelRef(id="some/model"), options)
     (own,) = [one for one in plan.measurements if one.name == "knowledge"]
     bundled = load_settled("en").sentences
@@ -280,6 +283,15 @@ def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Pat
         "text 1-male",
         "text 1-female",
     ]
+
+
+def test_text_without_a_settled_sentence_is_refused_where_it_was_given_for_them(tmp_path: Path) -> None:
+    (tmp_path / "rain.txt").write_text(f"{RAIN}\n")
+    with pytest.raises(EvenhandError, match=r"No settled sentence was found in .*rain.txt"):
+        default_plan(ModelRef(id="some/model"), CertifyOptions(settled_text=(tmp_path / "rain.txt",)))
+    plan = default_plan(ModelRef(id="some/model"), CertifyOptions(held_out=(tmp_path / "rain.txt",)))
+    (own,) = [one for one in plan.measurements if one.name == "knowledge"]
+    assert own.options.data == load_settled("en")
 
 
 def test_the_margins_of_knowledge_are_given_like_the_others() -> None:

@@ -102,6 +102,16 @@ def test_probes_have_a_column_for_each_experiment() -> None:
     assert "he-she gender MALoR (en)" in text
 
 
+def test_malor_is_printed_with_its_base_rate_and_its_spread() -> None:
+    run = probe_runs.malor_run()
+    text = publication_tables([run], form=TableFormat.MARKDOWN)
+    head, _, row = [line for line in text.splitlines() if line.startswith("|")][:3]
+    cells = dict(zip(head.split("|"), row.split("|"), strict=True))
+    first = run.results[0]
+    assert cells[" he-she gender base rate (en) "] == f" {first.signed_mean.value:.2f} "
+    assert " he-she gender spread (en) " in cells
+
+
 def test_bars_show_both_sides_of_both_runs() -> None:
     (first, *_) = probe_runs.malor_run().results
     spec = probability_plot([("before", first), ("after", first)])

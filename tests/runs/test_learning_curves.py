@@ -147,6 +147,14 @@ def test_an_epoch_is_one_line() -> None:
     assert curve((2, 10)).describe_last() == "original: MALoR he-she 2.000; perplexity 10.00"
 
 
+def test_an_epoch_is_described_with_the_parts_of_malor() -> None:
+    parts = {"he-she.signed_mean": -0.5, "he-she.spread": 1.75}
+    with_parts = curve((2, 10)).original.model_copy(update={"parts": parts})
+    assert LearningCurve(epochs=(with_parts,)).describe_last() == (
+        "original: MALoR he-she 2.000 (base rate -0.500, spread 1.750); perplexity 10.00"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -77,8 +77,18 @@ def test_twins_of_traps_are_rarely_wrong_since_rules_were_mended_after_the_first
     assert len(tally.wrong) <= 6, tally.wrong
 
 
-@pytest.mark.parametrize(("language", "first_run"), [("en", 19), ("de", 11)])
-def test_traps_of_the_second_set_are_wrong_no_more_often_than_at_first(language: str, first_run: int) -> None:
-    """Of 150 traps each. Three rules were mended after that run, so that the set is not blind to them any more."""
+@pytest.mark.parametrize(("language", "most_wrong"), [("en", 3), ("de", 0)])
+def test_traps_of_the_second_set_are_rarely_wrong_since_rules_were_mended(
+    language: str, most_wrong: int
+) -> None:
+    """Of 150 traps each, of which 19 and 11 were wrong in the first run. The set is not blind any more."""
     tally = _tally(language, TRAP, name="second_blind")
-    assert len(tally.wrong) < first_run, tally.wrong
+    assert len(tally.wrong) <= most_wrong, tally.wrong
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_traps_of_the_same_kinds_are_left_out_or_right(language: str) -> None:
+    """Two of each language are not: what *her* belongs to in *bought her house paint*, proverbs in no list."""
+    tally = _tally(language, "", name="traps")
+    assert len(tally.wrong) <= 2, tally.wrong
+    assert len(tally.left_out) <= 2, tally.left_out

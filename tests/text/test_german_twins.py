@@ -269,13 +269,19 @@ def test_a_word_whose_counterpart_has_a_closer_one_is_swapped_one_way(
 @pytest.mark.parametrize(
     ("noun", "kinds"),
     [
-        ("Tages", "mp"),
+        ("Tages", "m"),
         ("Wege", "mp"),
         ("Hände", "p"),
         ("Augen", "p"),
         ("Gedanken", "mp"),
-        ("Abendwind", "mp"),
-        ("Antwort", "fp"),
+        ("Abendwind", "m"),
+        ("Antwort", "f"),
+        ("Messer", "np"),
+        ("Krankenschwester", "f"),
+        ("Regenschirme", "mp"),
+        ("Fluß", "m"),
+        ("Thür", "f"),
+        ("Teppiches", "m"),
         ("Winnetou", "mfnp"),
     ],
 )
@@ -284,9 +290,34 @@ def test_the_gender_of_a_noun_is_known_in_its_forms_and_compounds(noun: str, kin
 
 
 def test_a_group_of_persons_is_no_mere_thing() -> None:
-    assert is_thing("Brief")
-    assert is_thing("Häuser")
-    assert not any(is_thing(noun) for noun in ("Volk", "Stadt", "Kind", "Hund", "Rico"))
+    assert all(is_thing(noun) for noun in ("Brief", "Häuser", "Liebesbrief", "Bauernhäuser"))
+    persons = ("Volk", "Stadt", "Kind", "Hund", "Rico", "Beamtenschaft", "Dickkopf", "Fachkraft")
+    assert not any(is_thing(noun) for noun in persons)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "twin"),
+    [
+        (
+            "Kowalczyk dachte lange nach, bevor er antwortete.",
+            "Kowalczyk dachte lange nach, bevor sie antwortete.",
+        ),
+        ("An jenem Abend begriff ich, dass er krank war.", "An jenem Abend begriff ich, dass sie krank war."),
+        (
+            "Er legte den Löffel weg, weil ihm der Arm weh tat.",
+            "Sie legte den Löffel weg, weil ihr der Arm weh tat.",
+        ),
+        ("Sie gab ihm die mit Tinte gefüllte Feder.", "Er gab ihr die mit Tinte gefüllte Feder."),
+        ("Seine Last trägt jeder Mensch.", LEAVE_OUT),
+        ("Die Haustür knarrte, und dann öffnete sie sich.", LEAVE_OUT),
+        ("Die Beamtenschaft staunte, doch freute sie sich.", LEAVE_OUT),
+        ("Wir fanden die Fährte und folgten ihr.", LEAVE_OUT),
+    ],
+)
+def test_what_is_in_no_list_of_nouns_is_a_name_and_things_are_told_by_their_gender(
+    sentence: str, twin: str
+) -> None:
+    assert _twin(sentence) == twin
 
 
 @pytest.mark.parametrize(

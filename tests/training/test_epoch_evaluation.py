@@ -42,6 +42,7 @@ def test_malor_and_perplexity_have_names(menagerie: Zoo) -> None:
         f"{experiment}.{part}" for experiment in ("he-she", "names") for part in ("signed_mean", "spread")
     }
     assert set(estimates) == {*metrics.bias, *parts}
+    assert metrics.parts == pytest.approx({key: estimates[key].value for key in parts})
     assert evaluator.neutral == {}
 
 

@@ -119,7 +119,8 @@ def certify_command(
         list[Path] | None,
         typer.Option(
             "--settled-text",
-            help="Text files or folders whose settled sentences are asked too. May be repeated.",
+            help="Text files or folders whose settled sentences are asked too, in the place of those of the "
+            "held-out text. May be repeated.",
             rich_help_panel=CERTIFICATE,
         ),
     ] = None,

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
@@ -17,6 +17,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
 from evenhand.data.predictions import LARGEST_SCORE
+from evenhand.instruments.figure_readers import FigureReader
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
@@ -343,23 +344,6 @@ def _experiment(result: BaseModel) -> str:
     return f"{told}: " if told else ""
 
 
-class FigureReader(Protocol):
-    """Reads the same figures off one model as it is now, again and again."""
-
-    @property
-    def neutral(self) -> Mapping[str, float]:
-        """The neutral value of each figure that it reads, by key."""
-        ...
-
-    def values(self) -> dict[str, float]:
-        """The figures by key, without intervals."""
-        ...
-
-    def estimates(self) -> dict[str, Estimate]:
-        """The figures by key, with intervals."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuringReader:
     """Measures afresh each time: for any instrument that knows no quicker way."""
@@ -383,6 +367,10 @@ class MeasuringReader:
     def values(self) -> dict[str, float]:
         """Measured now."""
         return {key: estimate.value for key, estimate in self.estimates().items()}
+
+    def parts(self) -> dict[str, float]:
+        """None."""
+        return {}
 
     def estimates(self) -> dict[str, Estimate]:
         """Measured now."""

@@ -15,7 +15,7 @@ from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Recipe
-from evenhand.instruments.instrument import FigureReader
+from evenhand.instruments.figure_readers import FigureReader
 from evenhand.instruments.malor.prepared import MalorReader
 from evenhand.mitigation.mitigation import (
     Mitigation,

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError, shortlist
+from evenhand.core.estimates import Estimate
 from evenhand.core.items import repeated
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.reporting.numbers import NOT_THERE
-from evenhand.reporting.probes.tables import main_figures_of
+from evenhand.reporting.probes.malor_words import spread_of
+from evenhand.reporting.probes.tables import MainFigure, main_figures_of
 from evenhand.reporting.tables import TableFormat, latex_cell
 from evenhand.runs.run import Run
 
@@ -135,10 +137,11 @@ def _association_columns(runs: Sequence[Run], task: str, measures: Sequence[str]
 def _probe_table(runs: Sequence[Run]) -> PublishedTable:
     cells: dict[tuple[str, str, float | None], dict[str, float]] = {}
     for main in main_figures_of(runs):
-        title = " ".join((*main.figure.group, main.figure.measure.replace("_", " ")))
-        key = main.run.record.language, title.removeprefix("all "), main.figure.neutral
-        if main.figure.estimate.defined:
-            cells.setdefault(key, {})[model_of(main.run)] = main.figure.estimate.value
+        for measure, estimate in _with_parts(main):
+            title = " ".join((*main.figure.group, measure.replace("_", " ")))
+            key = main.run.record.language, title.removeprefix("all "), main.figure.neutral
+            if estimate.defined:
+                cells.setdefault(key, {})[model_of(main.run)] = estimate.value
     columns = (
         PublishedColumn(language, title, neutral, values)
         for (language, title, neutral), values in cells.items()
@@ -151,6 +154,14 @@ def _data(runs: Sequence[Run]) -> str:
     data = dict.fromkeys(run.record.dataset.name for run in runs)
     protocols = dict.fromkeys(run.record.protocol.name for run in runs if run.record.protocol)
     return ", ".join([" and ".join(data), *([f"protocol {' and '.join(protocols)}"] if protocols else [])])
+
+
+def _with_parts(main: MainFigure) -> list[tuple[str, Estimate]]:
+    """A headline figure; MALoR with its base rate and its spread."""
+    own = (main.figure.measure, main.figure.estimate)
+    if main.malor is None:
+        return [own]
+    return [own, ("base rate", main.malor.signed_mean), ("spread", spread_of(main.malor))]
 
 
 def _ideal(name: str) -> float | None:

@@ -18,6 +18,7 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
 from evenhand.runs.energy import EnergyRecord
+from evenhand.runs.epoch_words import bias_figures
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 from evenhand.runs.trigger_records import TriggerRecord
@@ -41,6 +42,8 @@ class EpochMetrics(BaseModel):
     """What is to come closer to neutral, by key: ``he-she.MALoR``."""
     quality: dict[str, float]
     """What is to stay low, by name: ``perplexity`` on the held-out sentences. Always above 0."""
+    parts: dict[str, float] = Field(default_factory=dict)
+    """What bias metrics are made of, by key: ``he-she.signed_mean``. Shown beside them; no epoch is chosen by it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -157,7 +160,7 @@ class LearningCurve(BaseModel):
         """The newest epoch in one line."""
         last = self.last
         quality = ", ".join(f"{name} {value:.2f}" for name, value in last.quality.items())
-        figures = f"{'; '.join(_by_measure(last.bias))}; {quality}"
+        figures = f"{'; '.join(bias_figures(last.bias, last.parts))}; {quality}"
         if last.epoch == 0:
             return f"original: {figures}"
         return f"epoch {last.epoch}: {figures} ({self.quality_loss(last):+.2%})"
@@ -183,15 +186,6 @@ def metric_title(key: str) -> str:
     group, _, measure = key.rpartition(".")
     measure = "base rate" if measure == BASE_RATE else measure
     return f"{measure}, {group.replace('.', ', ')}" if group else measure
-
-
-def _by_measure(metrics: Mapping[str, float]) -> list[str]:
-    """Figures as text, those of one measure behind its name."""
-    measures: dict[str, list[str]] = {}
-    for key, value in metrics.items():
-        group, _, measure = key.rpartition(".")
-        measures.setdefault(measure, []).append(f"{group.replace('.', ' ')} {value:.3f}".strip())
-    return [f"{measure} {', '.join(values)}" for measure, values in measures.items()]
 
 
 def _spread(values: list[float]) -> float:

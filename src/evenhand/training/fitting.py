@@ -17,7 +17,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import folder_written_whole, write_text
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.instruments.instrument import FigureReader
+from evenhand.instruments.figure_readers import FigureReader
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
@@ -59,7 +59,8 @@ class ModelEvaluator:
     def evaluate(self, epoch: int) -> EpochMetrics:
         """Bias and quality of the model as it is now."""
         bias = {key: value for reader in self._readers for key, value in reader.values().items()}
-        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()})
+        parts = {key: value for reader in self._readers for key, value in reader.parts().items()}
+        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()}, parts=parts)
 
     def estimates(self) -> dict[str, Estimate]:
         """The bias metrics with intervals."""

@@ -16,9 +16,11 @@ from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.estimates import (
     LogRatios,
+    base_rate,
     malor,
     malor_estimate,
     signed_estimate,
+    spread,
     spread_estimate,
 )
 from evenhand.instruments.malor.instrument import chosen_experiments
@@ -119,11 +121,23 @@ class MalorReader:
     ) -> None:
         self._probe = PreparedProbe(model, probes, experiments=experiments)
         self._resampling = resampling or Resampling()
+        self._last: dict[Experiment, LogRatios] = {}
         self.neutral = {_key(experiment): 0.0 for experiment in experiments}
 
     def values(self) -> dict[str, float]:
         """MALoR as it is now."""
-        return {_key(experiment): value for experiment, value in self._probe.malor().items()}
+        self._last = self._probe.ratios()
+        return {_key(experiment): malor(ratios) for experiment, ratios in self._last.items()}
+
+    def parts(self) -> dict[str, float]:
+        """Base rate and spread of the answers that were read last."""
+        figures = {"signed_mean": base_rate, "spread": spread}
+        return {
+            f"{experiment.value}.{name}": figure(ratios)
+            for experiment, ratios in self._last.items()
+            if np.isfinite(ratios.values).any()
+            for name, figure in figures.items()
+        }
 
     def estimates(self) -> dict[str, Estimate]:
         """MALoR as it is now and its two parts, base rate and spread, with intervals."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, MissingExtraError, shortlist
 from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
@@ -141,7 +141,8 @@ class CertifyOptions:
         held_out: Files of text that no training saw, to measure perplexity on; that of the lab for its models.
         sentences: How many sentences are drawn of them.
         corpus: Files of text that the mitigation learned from, to fit the trivial baseline on.
-        settled_text: Files of text whose settled sentences are asked beside those of the package.
+        settled_text: Files of text whose settled sentences are asked beside those of the package; the held-out text
+            if none is given.
         data: Association items: a dataset's name, a file, or a benchmark.
         crows_pairs: CrowS-Pairs by name or as a file.
         instruments: Further instruments by name, with their options.
@@ -284,11 +285,28 @@ def _refuse_unmeasured(after: ModelRef, trained: Sequence[str], measurements: Se
 
 
 def _settled(planted: PlantedBias | None, language: str, options: CertifyOptions) -> SettledSet:
-    """The sentences of the package or of the lab, and those of the text that was given."""
+    """The sentences of the package or of the lab, and those of the text that was given, the held-out one if no other.
+
+    Raises:
+        EvenhandError: If text was given for its settled sentences, and has none.
+    """
     own = lab_settled(language) if planted else load_settled(language)
-    if not options.settled_text:
+    if options.settled_text:
+        of_text = settled_in_text(sentences(options.settled_text), language=language)
+        if not of_text.sentences:
+            raise EvenhandError(
+                f"No settled sentence was found in {shortlist(map(str, options.settled_text))}: none in which a name, "
+                "a title, a noun or an earlier pronoun settles the gender of a pronoun. Leave --settled-text away, or "
+                "give more text."
+            )
+        return joined(own, of_text)
+    if not options.held_out:
         return own
-    return joined(own, settled_in_text(sentences(options.settled_text), language=language))
+    try:
+        of_text = settled_in_text(sentences(options.held_out), language=language)
+    except MissingExtraError:  # twins are not what the text was given for
+        return own
+    return joined(own, of_text) if of_text.sentences else own
 
 
 def _held_out(lab_text: SentenceList | None, options: CertifyOptions) -> HeldOutText | None:

@@ -15,7 +15,7 @@ from evenhand.text.twins.de.declension import (
     adjective_stem,
 )
 from evenhand.text.twins.de.persons import TITLE, PersonLexicon, PersonReading
-from evenhand.text.twins.de.things import is_known_noun, slots_of_thing
+from evenhand.text.twins.de.things import is_frequent_noun, slots_of_thing
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, is_function_word, verb_number, word_classes
 from evenhand.text.twins.twin import Role
 
@@ -113,7 +113,7 @@ def _is_noun_at_start(word: GermanWord, follows: GermanWord | None) -> bool:
     lower = word.lower
     if is_function_word(lower) or (follows and follows.lower in _AFTER_FIRST_VERBS):
         return False
-    if is_known_noun(word.text):
+    if is_frequent_noun(word.text):
         return True
     is_other = verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}
     if is_other or (follows and follows.capital and adjective_stem(lower)):
@@ -133,8 +133,8 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
     readings = (title,) if title else lexicon.readings(words[noun].text, declension)
     if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
         readings = ()
-    if not readings:
-        slots &= slots_of_thing(words[noun].text)
+    if not readings:  # old forms, such as *dem Teppiche*, agree with no article by the list
+        slots = slots & slots_of_thing(words[noun].text) or slots
     if determiner:
         readings = tuple(_with_article(reading) for reading in readings)
     start = min((place for place in (at, *adjectives) if place >= 0), default=noun)

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.text.twins.de.declension import ALL_SLOTS
-from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
+from evenhand.text.twins.de.reference_words import PEOPLE, PLACES, TIMES
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
-from evenhand.text.twins.de.things import is_neuter_person, is_thing
+from evenhand.text.twins.de.things import is_known_noun, is_neuter_person, is_thing
 from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _VERBS_OF_NAMES = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
+_MOVED_THEMSELVES = frozenset(
+    {"öffnete", "hob", "legte", "setzte", "stellte", "schob", "wendete", "wandte", "spielte"}
+)
+"""What things do as well, with *sich*: *die Tür öffnete sich*."""
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
-_PEOPLE = frozenset(
-    [
-        "Kinder",
-        "Kindern",
-        "Leute",
-        "Leuten",
-        "Eltern",
-        "Menschen",
-        "Gäste",
-        "Gästen",
-        "Geschwister",
-        "Geschwistern",
-    ]
-)
 
 
 def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> list[Pronoun]:
@@ -78,16 +69,18 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         return
     if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
-    if _is_human(sentence, pronoun, clause) and all(_is_inanimate(sentence, thing) for thing in things):
+    are_inanimate = all(_is_inanimate(sentence, thing) for thing in things)
+    if _is_human(sentence, pronoun, clause) and are_inanimate:
         return
     is_subject = pronoun.use is PronounUse.SUBJECT
-    if (
-        is_subject
-        and all(thing.preposition for thing in things)
-        and _follows_person(sentence, pronoun, pronouns)
-    ):
+    is_theirs = are_inanimate if _is_bare_dative(sentence, pronoun) else is_subject and _are_governed(things)
+    if is_theirs and _follows_person(sentence, pronoun, pronouns):
         return
     raise Ambiguous("a pronoun may be about a thing")
+
+
+def _are_governed(things: Sequence[NounPhrase]) -> bool:
+    return all(thing.preposition for thing in things)
 
 
 def _is_inanimate(sentence: GermanSentence, phrase: NounPhrase) -> bool:
@@ -103,12 +96,20 @@ def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> boo
         owned = phrase_of_determiner(sentence, pronoun.at)
         noun = sentence.words[owned.noun].text if owned else ""
         return noun in classes["human belongings"]
-    name = "human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"
+    verbs = classes["human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"]
+    if any(sentence.lower(at) == "sich" for at in clause.words):
+        verbs -= _MOVED_THEMSELVES
     return any(
-        sentence.lower(at) in classes[name]
+        sentence.lower(at) in verbs
         for at in clause.words
         if at not in sentence.phrases and not (sentence.words[at].capital and not sentence.words[at].starts)
     )
+
+
+def _is_bare_dative(sentence: GermanSentence, pronoun: Pronoun) -> bool:
+    """Whether *ihm* or *ihr* is a dative without a preposition: who is given something, seldom a thing."""
+    is_dative = pronoun.use is PronounUse.OBJECT and pronoun.new in {"ihm", "ihr"}
+    return is_dative and sentence.lower(pronoun.at - 1) not in PREPOSITIONS
 
 
 def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
@@ -144,40 +145,10 @@ def _reject_neuter_owners(sentence: GermanSentence, pronoun: Pronoun, clause: Cl
             raise Ambiguous("a possessive may be of a neuter noun or pronoun")
 
 
-_PLACES = frozenset(
-    {
-        "Platz",
-        "Plätze",
-        "Haken",
-        "Umschlag",
-        "Rahmen",
-        "Halter",
-        "Halterung",
-        "Sockel",
-        "Ständer",
-        "Schachtel",
-        "Etui",
-        "Fach",
-        "Regal",
-        "Hülle",
-        "Scheide",
-        "Ort",
-        "Stelle",
-        "Standort",
-        "Ecke",
-        "Kiste",
-        "Karton",
-        "Besitzer",
-        "Eigentümer",
-    }
-)
-"""Where a thing belongs, so that *sein Platz* may be that of the thing that is put there."""
-
-
 def _reject_places_of_things(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
     """Reject *er stellte den Stuhl an seinen Platz*: whose place it is nobody can tell."""
     behind = [sentence.words[at].text for at in clause.words if at > pronoun.at]
-    if not _PLACES.intersection(behind[:2]):
+    if not PLACES.intersection(behind[:2]):
         return
     genders = "mn" if pronoun.male else "f"
     for noun, phrase in sentence.phrases.items():
@@ -210,11 +181,14 @@ def _reject_later_things(
         if clause.kind is not ClauseKind.SUBORDINATE or place + 1 >= len(sentence.clauses):
             return
         later = sentence.clauses[place + 1]
-    if _has_subject(sentence, pronoun, later, pronouns) or certain_subjects(sentence, later):
+    subjects = set(certain_subjects(sentence, later))
+    if _has_subject(sentence, pronoun, later, pronouns) or subjects - {*sentence.phrases}:
         return
     kinds = "f" if not pronoun.male else "mn" if pronoun.use is PronounUse.POSSESSIVE else "m"
     for phrase in sentence.phrases_of(later):
         if phrase.noun < pronoun.at or phrase.determiner_at == pronoun.at or phrase.determiner is None:
+            continue
+        if subjects and phrase.noun not in subjects:
             continue
         may_be_subject = any(slot[0] == "N" and slot[1] in kinds for slot in phrase.slots)
         if may_be_subject and not phrase.readings and not phrase.preposition:
@@ -240,13 +214,17 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether an unknown noun without an article is the subject of the verb after it, as only names are.
+    """Whether a noun without an article is in no list of nouns, or is the subject of a verb, as only names are.
 
     Such a name is kept, as in English. One that ends like *Rösli* is neuter.
     """
     noun = sentence.words[phrase.noun]
-    is_bare = phrase.determiner is None and not phrase.adjectives and not phrase.preposition
+    is_bare = phrase.determiner is None and not phrase.adjectives
     if not is_bare or phrase.slots != ALL_SLOTS or noun.text.endswith(("li", "le", "el", "erl")):
+        return False
+    if not is_known_noun(noun.text):
+        return True
+    if phrase.preposition:
         return False
     before, after = (verb_number(sentence.lower(at)) for at in (phrase.noun - 1, phrase.noun + 1))
     spoken = before == SINGULAR and sentence.lower(phrase.noun - 1) in word_classes()["human verbs"]
@@ -256,6 +234,8 @@ def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
     """Whether a pronoun may refer to a thing; only a possessive refers to a noun of its own clause."""
+    if thing.preposition and sentence.words[thing.noun].text in TIMES:
+        return False
     if sentence.clause_by_word.get(thing.noun) is not clause:
         return True
     if pronoun.use is PronounUse.POSSESSIVE:
@@ -354,7 +334,7 @@ def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[NounPhra
         and phrase.noun < pronoun.at
         and (
             phrase.is_plural
-            or sentence.words[phrase.noun].text in _PEOPLE
+            or sentence.words[phrase.noun].text in PEOPLE
             or (not phrase.readings and "Np" in phrase.slots and _looks_plural(sentence, phrase))
         )
     ]
@@ -369,4 +349,4 @@ def _looks_plural(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _are_persons(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    return bool(phrase.readings) or sentence.words[phrase.noun].text in _PEOPLE
+    return bool(phrase.readings) or sentence.words[phrase.noun].text in PEOPLE

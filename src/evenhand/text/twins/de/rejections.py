@@ -53,6 +53,16 @@ _PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
 
 _RULERS = frozenset(["König", "Königin", "Kaiser", "Kaiserin", "Zar", "Zarin", "Herzog", "Herzogin"])
 
+_HOLY = frozenset({"Papst", "Papstes", "Papste", "Päpstin", "Sankt"})
+
+_PLANTS = frozenset(
+    {"Iris", "Erika", "Rose", "Viola", "Jasmin", "Linde", "Margerite", "Heide", "Dahlia", "Flora"}
+)
+
+_FOOD = frozenset(
+    {"Berliner", "Amerikaner", "Wiener", "Frankfurter", "Hamburger", "Krakauer", "Nürnberger", "Thüringer"}
+)
+
 _OTHERS = frozenset({"anderen", "andern", "beiden", "übrigen", "meisten", "einen", "wenigsten"})
 
 _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
@@ -137,7 +147,9 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
     _reject_honours(sentence)
     _reject_appositions(sentence)
     _reject_unlisted_appositions(sentence)
+    _reject_saints(sentence)
     for phrase in sentence.persons():
+        _reject_plants_and_food(sentence, phrase)
         _reject_farm_names(sentence, phrase)
         _reject_rulers(sentence, phrase)
         following = sentence.by_start.get(phrase.noun + 1)
@@ -159,6 +171,10 @@ def _is_neuter_or_plural(sentence: GermanSentence, at: int) -> bool:
     if sentence.lower(at + 1) == "," and sentence.lower(at + 2) in {"was", "wie", "worauf", "wovon"}:
         return sentence.lower(at) in {"dem", "des", "dessen"}
     if sentence.lower(at) == "die" and sentence.lower(at + 1) in _OTHERS:
+        return True
+    if sentence.lower(at) in {"andere", "anderes", "übrige"} and sentence.lower(at - 1) in {"alles", "das"}:
+        return True
+    if sentence.lower(at) == "dem" and sentence.lower(at + 1) == "so":
         return True
     if sentence.lower(at) not in _PLURAL_ALSO:
         return False
@@ -202,11 +218,13 @@ def _has_noun_further_on(sentence: GermanSentence, at: int) -> bool:
         if not sentence.words[place].is_word:
             return False
         phrase = sentence.phrases.get(place)
-        if phrase is not None and phrase.determiner is None and not phrase.readings:
-            adjective = sentence.lower(place - 1)
-            slots = determiner.slots & adjective_slots(adjective, determiner.declension)
-            is_participle = (adjective_stem(adjective) or "").endswith(("end", "t", "en"))
-            return is_participle and bool(slots & slots_of_thing(sentence.words[place].text))
+        if phrase is None or phrase.determiner is not None:
+            continue
+        adjective = sentence.lower(place - 1)
+        slots = determiner.slots & adjective_slots(adjective, determiner.declension)
+        is_participle = (adjective_stem(adjective) or "").endswith(("end", "t", "en"))
+        if is_participle and slots & slots_of_thing(sentence.words[place].text):
+            return not phrase.readings
     return False
 
 
@@ -325,6 +343,23 @@ def _reject_farm_names(sentence: GermanSentence, phrase: NounPhrase) -> None:
     is_unlisted = phrase.is_title and following is not None and not following.readings
     if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
         raise Ambiguous("an occupation that is not listed")
+
+
+def _reject_saints(sentence: GermanSentence) -> None:
+    """Reject *der heilige Martin*, *Sankt Nikolaus* and the pope, who are persons of history or always men."""
+    for at, word in enumerate(sentence.words):
+        is_holy = word.lower.startswith("heilig") and at + 1 in sentence.phrases
+        is_named = is_holy and sentence.words[at + 1].text in german_lexicon().names
+        if is_named or word.text in _HOLY:
+            raise Ambiguous("a pope or a saint")
+
+
+def _reject_plants_and_food(sentence: GermanSentence, phrase: NounPhrase) -> None:
+    """Reject *die Iris am Fenster* and *zwei Berliner beim Bäcker*, which may be a flower and pastry."""
+    text = sentence.words[phrase.noun].text
+    is_food = text in _FOOD and phrase.start > 0 and not phrase.preposition and not phrase.adjectives
+    if is_food or (phrase.determiner is not None and text in _PLANTS):
+        raise Ambiguous("a noun may name a person or a thing")
 
 
 def _reject_rulers(sentence: GermanSentence, phrase: NounPhrase) -> None:

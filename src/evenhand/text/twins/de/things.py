@@ -1,4 +1,4 @@
-"""The gender of German nouns that do not name persons: by a list, by the last part of a compound, or by the ending."""
+"""The gender of German nouns that do not name persons: by lists, by the last part of a compound, or by the ending."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
+from evenhand.text.twins.de.noun_genders import noun_genders
 from evenhand.text.twins.de.words import word_classes
 
 _GENDER_BY_ENDING = (
@@ -15,6 +16,10 @@ _GENDER_BY_ENDING = (
 )
 _THINGS = (("masculine things", "m"), ("feminine things", "f"), ("neuter things", "n"))
 _LISTED = (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n"), *_THINGS)
+_SAID_OF_PERSONS = frozenset(
+    {"Stimme", "Kraft", "Kräfte", "Strumpf", "Schnabel", "Rock", "Feder", "Seele", "Geist"}
+)
+"""Last parts of compounds that name persons: *Fachkraft*, *Grünschnabel*."""
 _SHORTEST_HEAD = 4
 _SHORTEST_MODIFIER = 3
 _WITHOUT_UMLAUT = (("äu", "au"), ("ä", "a"), ("ö", "o"), ("ü", "u"))
@@ -29,15 +34,37 @@ def slots_of_thing(text: str) -> Slots:
 @lru_cache(maxsize=2**15)
 def is_thing(text: str) -> bool:
     """Whether a noun is certainly no person, animal or name, and no group of persons."""
+    return any(_is_thing(part) for part in _parts_that_name(text))
+
+
+def _is_thing(text: str) -> bool:
     base = _base(text)
     if base is None or base in word_classes()["collectives"]:
         return False
     return any(base in word_classes()[name] for name, _ in _THINGS)
 
 
+def _parts_that_name(text: str) -> Iterator[str]:
+    """A noun, and the last part of a compound; a *Dickkopf* is somebody, and a *Beamtenschaft* is several."""
+    yield text
+    if text.endswith(("schaft", "volk", "heer")) or not noun_genders().of(text) or _base(text) is not None:
+        return
+    for start in range(_SHORTEST_MODIFIER, len(text) - _SHORTEST_HEAD + 1):
+        head = text[start:].capitalize()
+        if _base(head) is not None:
+            if head not in word_classes()["body parts"] | _SAID_OF_PERSONS:
+                yield head
+            return
+
+
 def is_known_noun(text: str) -> bool:
     """Whether the gender of a noun that names no person is known."""
     return bool(_kinds(text))
+
+
+def is_frequent_noun(text: str) -> bool:
+    """Whether a word is a noun even where every word has a capital: *Zufrieden* is none, though *Frieden* is."""
+    return bool(_frequent_kinds(text))
 
 
 def may_be_agent(text: str) -> bool:
@@ -54,6 +81,15 @@ def is_neuter_person(text: str) -> bool:
 @lru_cache(maxsize=2**15)
 def _kinds(text: str) -> str:
     """The kinds that a noun may be; empty if it is not known."""
+    listed = _kinds_of_form(text)
+    found = noun_genders().of(text)
+    if listed:  # rare meanings, such as *der Messer*, are in the larger list alone
+        return "".join(kind for kind in listed if kind in found) or listed
+    return found or _frequent_kinds(text)
+
+
+def _frequent_kinds(text: str) -> str:
+    """The same by the list of frequent nouns and by the ending."""
     listed = _kinds_of_form(text)
     if listed:
         return listed

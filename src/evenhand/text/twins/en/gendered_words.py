@@ -103,6 +103,10 @@ UNCLEAR_PHRASES = (
     "girls will be girls", "men are created", "early man", "modern man", "primitive man", "prehistoric man",
     "common man", "man in the street", "brothers in arms", "sisters in arms", "old boy", "old boys", "uncle sam",
     "lady luck", "father time", "man of the match", "men at work", "men of god", "man of god", "man of the world",
+    "king arthur", "robin hood", "peter pan", "lady macbeth", "lady godiva", "lady gaga", "lady chatterley",
+    "mary poppins", "harry potter", "sherlock holmes", "james bond", "big ben", "tom thumb", "virgin mary",
+    "queen elizabeth", "king george", "king edward", "king david", "king solomon", "king lear", "queen victoria",
+    "queen anne", "prince charming",
     "old boys ' network", "boys in blue", "maiden voyage", "brother in arms",
 )  # fmt: skip
 """Phrases whose twin is not clear, or that are generic."""
@@ -149,7 +153,7 @@ RULERS_OF_GAMES = word_set("king kings queen queens")
 GAMES = word_set(
     """
     chess chessboard rook rooks pawn pawns bishop checkmate castling hearts spades trump trumps hive hives
-    beehive bee bees beekeeper beekeepers swarm draughts
+    beehive bee bees beekeeper beekeepers swarm draughts board square squares eggs comb drone
     """
 )
 """Words beside which *queen* may be a piece, a card or a bee."""

@@ -20,6 +20,7 @@ from evenhand.text.twins.en.gendered_words import (
     WITHOUT_CLEAR_TWIN,
     noun_pairs,
 )
+from evenhand.text.twins.en.generic_readings import generic_reading
 from evenhand.text.twins.en.names import name_twin, name_twins, names_without_twin
 from evenhand.text.twins.en.nouns import TITLES, noun_twin, title_twin
 from evenhand.text.twins.en.pronouns import PRONOUNS, pronoun_twin
@@ -74,7 +75,8 @@ class EnglishSwapper:
         if not swaps:
             return NO_GENDERED_WORD
         swaps = _with_articles(tokens, swaps)
-        return rejection_reason(tokens, swaps) or Twin.of(sentence, swaps)
+        reason = generic_reading(tokens, sentence) or rejection_reason(tokens, swaps)
+        return reason or Twin.of(sentence, swaps)
 
 
 @cache
