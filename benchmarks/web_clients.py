@@ -84,15 +84,11 @@ class Browser:
         reader, writer = self._streams
         writer.write(request)
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        headers = dict(line.lower().split(": ", 1) if ": " in line else (line, "") for line in lines)
-        for line in lines:
-            if line.lower().startswith("set-cookie: "):
-                self._cookie = line[len("set-cookie: ") :].partition(";")[0]
-        location = next(
-            (line[len("location: ") :] for line in lines if line.lower().startswith("location: ")), ""
-        )
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        if "set-cookie" in headers:
+            self._cookie = headers["set-cookie"].partition(";")[0]
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        return Answer(int(first.split()[1]), location, body.decode())
+        return Answer(int(first.split()[1]), headers.get("location", ""), body.decode())
 
 
 @dataclass

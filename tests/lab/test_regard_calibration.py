@@ -11,6 +11,7 @@ import pytest
 
 from evenhand.core.estimates import Estimate
 from evenhand.lab import regard_calibration
+from evenhand.lab.doses import DosePlan
 from evenhand.lab.regard import PlantedClassifier
 from evenhand.lab.regard_calibration import calibrate_regard, implied_agreement
 from evenhand.reporting.calibration.page import render_calibration_page
@@ -79,7 +80,7 @@ def test_regard_alone_builds_no_model_and_has_a_page(
 
     monkeypatch.setattr(workflow, "measure_doses", refuse)
     monkeypatch.setattr(workflow, "calibrate_regard", lambda: readings)
-    found = workflow.calibrate(workflow.DosePlan((), 3, 1, "en"), out=tmp_path, measures=["regard"])
+    found = workflow.calibrate(DosePlan((), 3, 1, "en"), out=tmp_path, measures=["regard"])
     assert found.regard == readings
     page = render_calibration_page(found)
     assert 'id="regard"' in page

@@ -189,7 +189,7 @@ class Calibration(FrozenModel):
     @property
     def passed(self) -> bool:
         """Whether every measure does what it should."""
-        return all(entry.passed for entry in (*self.measures, *self.regard))
+        return not self.failures and not self.regard_failures
 
     @property
     def failures(self) -> tuple[tuple[MeasureCalibration, Check], ...]:

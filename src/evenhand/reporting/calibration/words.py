@@ -252,7 +252,8 @@ def verdict(calibration: Calibration) -> CalibrationVerdict:
     if calibration.regard:
         names.append(REGARD)
         failed += [REGARD] if calibration.regard_failures else []
-    checks = sum(len(entry.checks) for entry in (*calibration.measures, *calibration.regard))
+    checks = sum(len(entry.checks) for entry in calibration.measures)
+    checks += sum(len(reading.checks) for reading in calibration.regard)
     failures = len(calibration.failures) + len(calibration.regard_failures)
     outcome = f"{failures} of {_counted(checks, 'check')} failed:"
     if not failed:
