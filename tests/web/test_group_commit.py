@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -28,6 +29,12 @@ class _Commits:
 
     def _count(self, _connection: object) -> None:
         self.number += 1
+
+
+@pytest.fixture(autouse=True)
+def _patient_writer(database: Database) -> None:
+    """However slow the machine is."""
+    database._writer.longest_group = math.inf
 
 
 @contextmanager
@@ -69,6 +76,16 @@ def test_those_who_wait_for_their_turn_are_committed_together(database: Database
             future.result()
     assert _kept(database) == {"first", *names}
     assert commits.number == 1
+
+
+def test_nobody_joins_a_group_that_is_open_for_long(database: Database) -> None:
+    commits = _Commits(database)
+    database._writer.longest_group = 0.0
+    with _queue_behind_one_write(database, [_put("a"), _put("b")]) as futures:
+        for future in futures:
+            future.result()
+    assert _kept(database) == {"first", "a", "b"}
+    assert commits.number == 3
 
 
 def test_a_group_has_a_limit(database: Database) -> None:

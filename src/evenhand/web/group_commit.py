@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -20,7 +21,10 @@ from sqlalchemy.orm import Session
 from evenhand.core.errors import EvenhandError, fault
 
 MOST_TOGETHER = 50
-"""Writes in one transaction, so that the first is not kept waiting for long."""
+"""Writes in one transaction."""
+LONGEST_GROUP = 0.01
+"""Seconds after which nobody else may join a transaction: about what a commit takes. Waiting longer for others would
+cost the first more than it saves them."""
 
 
 class CommitError(EvenhandError):
@@ -38,6 +42,7 @@ class _WriteGroup:
             self.connection.close()
             raise
         self.size = 0
+        self.began = time.monotonic()
         self._failure: Exception | None = None
         self._ended = threading.Event()
 
@@ -76,6 +81,7 @@ class GroupWriter:
     """Lets one thread write at a time, and commits for those who wrote in turn."""
 
     def __init__(self, engine: Engine) -> None:
+        self.longest_group = LONGEST_GROUP
         self._engine = engine
         self._turn = threading.Lock()
         self._count = threading.Lock()
@@ -104,7 +110,8 @@ class GroupWriter:
         group.wait()
 
     def _is_last(self, group: _WriteGroup) -> bool:
-        return not group.is_open or not self._waiting or group.size >= MOST_TOGETHER
+        is_full = group.size >= MOST_TOGETHER or time.monotonic() - group.began >= self.longest_group
+        return is_full or not self._waiting or not group.is_open
 
     def _take_turn(self) -> None:
         with self._count:
