@@ -9,100 +9,14 @@ errors; people label some of the texts. The tests of the package run a few of th
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from evenhand.instruments.regard.analysis import TextLabelTable
-from evenhand.instruments.regard.estimation import NET_REGARD
-from evenhand.lab.regard_gap import GROUPS, PUBLISHED_CONFUSION, PlantedGap, plant_labels
-from evenhand.stats.group_shares import CountedShares, GroupShares
-from evenhand.stats.label_error import UnconfusedShares
-from evenhand.stats.resampling import Resampling
-from evenhand.stats.vote_aggregation import NO_LABEL
+from evenhand.lab.regard_coverage import LABELLED, World, counted, coverage, prediction_powered, unconfused
+from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
 
 BEGIN, END = "<!-- begin coverage -->", "<!-- end coverage -->"
-
-RESAMPLING = Resampling(resamples=1_000)
-
-CONTRAST = np.stack([NET_REGARD, -NET_REGARD])
-
-LABELLED = 300
-
-
-def counted(table: TextLabelTable) -> GroupShares:
-    """Labels as they are."""
-    return CountedShares(table.counts(table.label))
-
-
-def prediction_powered(table: TextLabelTable) -> GroupShares:
-    """With the mean error on the labelled sample taken off."""
-    shares = table.prediction_powered()
-    if shares is None:
-        raise ValueError("the labelled sample is too small")
-    return shares
-
-
-def unconfused(table: TextLabelTable) -> GroupShares:
-    """With confusions undone."""
-    return UnconfusedShares(table.counts(table.label), table.confusions())
-
-
-@dataclass(frozen=True)
-class World:
-    """What is planted, and what is done about the classifier's errors."""
-
-    labels: str
-    treatment: str
-    shares: Callable[[TextLabelTable], GroupShares]
-    plan: PlantedGap
-
-
-@dataclass(frozen=True)
-class StudyCoverage:
-    """What the intervals of many studies hold."""
-
-    share: float
-    below: float
-    above: float
-    error: float
-    """The mean of estimate minus truth, in points."""
-    length: float
-    """The mean length of intervals, in points."""
-
-
-def study_table(plan: PlantedGap, generator: np.random.Generator) -> TextLabelTable:
-    """The labels of one simulated study."""
-    labels = plant_labels(plan, generator)
-    return TextLabelTable(
-        groups=GROUPS,
-        contexts=plan.contexts,
-        group=labels.group,
-        cluster=labels.context,
-        label=labels.given,
-        human=np.where(labels.in_sample, labels.true, NO_LABEL),
-    )
-
-
-def coverage(world: World, *, studies: int, seed: int) -> StudyCoverage:
-    """Simulate studies, and count on which side of the planted gap their intervals lie."""
-    generator = np.random.default_rng(seed)
-    rows = []
-    for _ in range(studies):
-        shares = world.shares(study_table(world.plan, generator))
-        interval = shares.interval(CONTRAST, resampling=RESAMPLING)
-        rows.append((interval.low, interval.high, shares.value(CONTRAST)))
-    low, high, value = np.array(rows).T
-    gap = world.plan.gap
-    return StudyCoverage(
-        share=float(((low <= gap) & (gap <= high)).mean()),
-        below=float((high < gap).mean()),
-        above=float((low > gap).mean()),
-        error=float(value.mean()) - world.plan.gap,
-        length=float((high - low).mean()),
-    )
 
 
 def worlds() -> Iterator[World]:

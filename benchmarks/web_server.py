@@ -3,66 +3,89 @@
     python benchmarks/web_server.py kills [--clients 20] [--answers 5000] [--kills 10] [--seed 0] [--db URL]
     python benchmarks/web_server.py load [--clients 200] [--pause 4] [--seconds 30] [--db URL]
 
-``kills``: clients label texts as fast as they can. The server is killed (SIGKILL) at random moments and started again;
-clients whose answer was not acknowledged send it again. At the end every answer that was acknowledged must be there,
-once, as it was sent. The exit code is 1 if one is not.
+``kills``: clients answer as fast as they can, first annotators who label texts, then participants of a survey. The
+server is killed (SIGKILL) at random moments and started again; clients whose answer was not acknowledged send it again.
+At the end every answer that was acknowledged must be there, once, as it was sent. The exit code is 1 if one is not.
 
-``load``: each client is an annotator who looks at a text for some seconds, labels it and sees the next one. The table
-says how long the server took for a label and for a page. The exit code is 1 if a percentile 95 is 100 ms or more.
+``load``: each client is an annotator who looks at a text for some seconds, labels it and sees the next one. ``--pause``
+is how long they look on average: between half of it and one and a half times as long. The first table says how long
+clients waited, in a process of their own on the same machine; the second, how much of that was spent within the server,
+and its use of a processor. The exit code is 1 if a client's percentile 95 is 100 ms or more.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import html
+import json
 import multiprocessing
 import random
-import re
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import httpx
-from sqlalchemy import select
+from starlette.types import ASGIApp, Receive, Scope, Send
+from web_clients import NO_ANSWER, Annotator, Browser, Participant
+from web_work import KeptAnswers, kept_labels, kept_sentences, make_project, make_survey
 
-from evenhand.data.label_schemes import load_scheme
-from evenhand.web.annotation.projects import (
-    ProjectOptions,
-    ProjectText,
-    add_person,
-    create_project,
-    project_named,
-)
 from evenhand.web.app import ServerOptions, create_app, listen_on, run_server
 from evenhand.web.database import Database
-from evenhand.web.tables import AnnotatorRow, AssignmentRow
 
-LIBRARIES = ["evenhand.web.app", "evenhand.data.label_schemes", "httpx", "uvicorn"]
+LIBRARIES = ["evenhand.web.app", "evenhand.data.label_schemes", "uvicorn"]
 """What a server process has in memory already, so that kills hit its work and not its imports."""
 
-PROJECT = "under-load"
 TEXTS_UNDER_LOAD = 300
 """More than anybody labels while the benchmark runs."""
-LABELS = ("label:-1", "label:0", "label:1", "unsure")
 MOST_SECONDS = 0.1
 """What the percentile 95 must stay below."""
+STOPWATCH = "/stopwatch"
+"""Where the server says what it measured."""
 
-_ACTION = re.compile(r'action="(/annotate/\d+/(\d+))"')
-_TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
+Seconds = dict[str, list[float]]
+"""How long answers took, for labels and for pages."""
+
+
+class Stopwatch:
+    """Middleware that measures how long a request is within the server, and tells."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.seconds: Seconds = {"label": [], "page": []}
+        self._processor = time.process_time()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or tell what was measured since the last time."""
+        if scope["type"] == "http" and scope["path"] == STOPWATCH:
+            await self._tell(send)
+            return
+        started = time.perf_counter()
+        await self.app(scope, receive, send)
+        if scope["type"] == "http":
+            kind = "label" if scope["method"] == "POST" else "page"
+            self.seconds[kind].append(time.perf_counter() - started)
+
+    async def _tell(self, send: Send) -> None:
+        now = time.process_time()
+        told = {"seconds": self.seconds, "processor": now - self._processor}
+        self.seconds, self._processor = {"label": [], "page": []}, now
+        body = json.dumps(told).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
 
 
 def serve(address: str, port: int) -> None:
     """Serve a database until the process is killed."""
     app = create_app(Database(address), ServerOptions(url=f"http://127.0.0.1:{port}"))
+    app.add_middleware(Stopwatch)
     run_server(app, listen_on("127.0.0.1", port))
 
 
@@ -89,8 +112,8 @@ class KillableServer:
         self._process.start()
         while True:
             try:
-                httpx.get(f"{self.url}/static/site.css", timeout=5)
-            except httpx.HTTPError:
+                self.measured()
+            except (OSError, urllib.error.URLError):
                 time.sleep(0.02)
             else:
                 return
@@ -101,57 +124,11 @@ class KillableServer:
             self._process.kill()
             self._process.join()
 
-
-@dataclass
-class Annotator:
-    """A client with a personal link.
-
-    Attributes:
-        acknowledged: The label that was acknowledged last, by the number of the assignment.
-        seconds: How long the server took, for labels and for pages.
-    """
-
-    link: str
-    http: httpx.AsyncClient
-    chance: random.Random
-    acknowledged: dict[int, str] = field(default_factory=dict)
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {"label": [], "page": []})
-    _page: str = ""
-    _home: str = ""
-
-    async def arrive(self) -> None:
-        """Follow the link and read the warning."""
-        answer = await self.http.get(self.link, follow_redirects=True)
-        self._home = answer.url.path
-        token = _TOKEN.findall(answer.text)[-1]
-        if "/begin" in answer.text:
-            await self.http.post(f"{self._home}/begin", data={"csrf": html.unescape(token)})
-        await self.turn_page()
-
-    async def turn_page(self) -> None:
-        """Look at the next text."""
-        started = time.perf_counter()
-        answer = await self.http.get(self._home, follow_redirects=True)
-        self.seconds["page"].append(time.perf_counter() - started)
-        self._page = answer.text
-
-    @property
-    def has_text(self) -> bool:
-        """Whether there is a text to label."""
-        return _ACTION.search(self._page) is not None
-
-    async def label(self) -> None:
-        """Label the text; it counts as acknowledged when the server says so."""
-        found = _ACTION.search(self._page)
-        token = _TOKEN.findall(self._page)[-1]
-        if found is None:
-            return
-        choice = self.chance.choice(LABELS)
-        started = time.perf_counter()
-        answer = await self.http.post(found.group(1), data={"csrf": html.unescape(token), "choice": choice})
-        self.seconds["label"].append(time.perf_counter() - started)
-        if answer.status_code == 303:
-            self.acknowledged[int(found.group(2))] = choice
+    def measured(self) -> dict[str, Any]:
+        """What its stopwatch has measured since it was asked last."""
+        with urllib.request.urlopen(f"{self.url}{STOPWATCH}", timeout=30) as answer:  # noqa: S310  our own server
+            told: dict[str, Any] = json.load(answer)
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +139,8 @@ class KillReport:
         kills: How often the server was killed.
         acknowledged: Answers that the server said it had.
         lost: Acknowledged answers that are not in the database.
-        different: Acknowledged answers that are there with another label.
-        repeated: Texts that an annotator has more than one answer for.
+        different: Acknowledged answers that are there as something else.
+        repeated: Answers beyond the first to the same text or prompt of one person.
     """
 
     kills: int
@@ -178,66 +155,31 @@ class KillReport:
         return not (self.lost or self.different or self.repeated)
 
 
-def make_project(address: str, *, clients: int, texts: int) -> list[str]:
-    """A project in which each client has all texts to label; the personal links."""
-    database = Database(address)
-    options = ProjectOptions(
-        name=PROJECT,
-        title="Under load",
-        language="en",
-        scheme=load_scheme("regard"),
-        overlap=clients,
-        break_after=0,
-    )
-    create_project(
-        database,
-        options,
-        [ProjectText(str(number), f"The person has the number {number}.") for number in range(texts)],
-    )
-    with database.write() as session:
-        project = project_named(session, PROJECT)
-        links = [add_person(session, project, f"client {number}").path for number in range(clients)]
-    database.close()
-    return links
-
-
-@contextmanager
-def annotators(url: str, links: list[str], seed: int) -> Iterator[list[Annotator]]:
-    """A client for each link."""
-    clients = [httpx.AsyncClient(base_url=url, timeout=30) for _ in links]
-    yield [
-        Annotator(link, client, random.Random(f"{seed}/{link}"))  # noqa: S311  no secret
-        for link, client in zip(links, clients, strict=True)
-    ]
-
-
-async def _label_all(annotator: Annotator, wanted: int) -> None:
-    """Label until so many answers are acknowledged; after a fault of the connection, try again."""
-    arrived = False
-    while len(annotator.acknowledged) < wanted:
+async def _answer_all(person: Annotator | Participant, wanted: int) -> None:
+    """Answer until so many answers are acknowledged; when the server is gone, try again."""
+    while len(person.acknowledged) < wanted:
         try:
-            if not arrived:
-                await annotator.arrive()
-                arrived = True
-            elif annotator.has_text:
-                await annotator.label()
-                await annotator.turn_page()
-            else:
-                await annotator.turn_page()
-        except httpx.HTTPError:
+            await person.answer_next()
+        except NO_ANSWER:
             await asyncio.sleep(0.05)
 
 
-def run_kills(address: str, *, clients: int, answers: int, kills: int, seed: int) -> KillReport:
-    """Label, kill and start again, then compare what was acknowledged with what is there."""
+def run_kills(
+    address: str, kind: type[Annotator | Participant], *, clients: int, answers: int, kills: int, seed: int
+) -> KillReport:
+    """Answer, kill and start again, then compare what was acknowledged with what is there."""
     each = -(-answers // clients)
-    links = make_project(address, clients=clients, texts=each)
+    make = make_project if kind is Annotator else make_survey
+    links = make(address, clients=clients, size=each)
     server = KillableServer(address)
-    server.start()
     chance = random.Random(seed)  # noqa: S311  no secret
     moments = sorted(chance.uniform(0.02, 0.95) for _ in range(kills))
+    people = [
+        kind(link, Browser(server.url), random.Random(f"{seed}/{number}"))  # noqa: S311  no secret
+        for number, link in enumerate(links)
+    ]
 
-    async def killer(people: list[Annotator]) -> None:
+    async def killer() -> None:
         for moment in moments:
             while sum(len(person.acknowledged) for person in people) < moment * answers:
                 await asyncio.sleep(0.005)
@@ -245,19 +187,19 @@ def run_kills(address: str, *, clients: int, answers: int, kills: int, seed: int
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
 
-    async def everything(people: list[Annotator]) -> None:
-        work: list[Coroutine[Any, Any, None]] = [_label_all(person, each) for person in people]
-        await asyncio.gather(killer(people), *work)
+    async def everything() -> None:
+        await asyncio.gather(killer(), *(_answer_all(person, each) for person in people))
         for person in people:
-            await person.http.aclose()
+            person.browser.close()
 
-    with annotators(server.url, links, seed) as people:
-        try:
-            _complete(everything(people))
-        finally:
-            server.kill()
-        acknowledged = {number: label for person in people for number, label in person.acknowledged.items()}
-    return _compared(address, acknowledged, kills)
+    server.start()
+    try:
+        _complete(everything())
+    finally:
+        server.kill()
+    acknowledged = {key: value for person in people for key, value in person.acknowledged_by_key.items()}
+    kept = kept_labels(address) if kind is Annotator else kept_sentences(address)
+    return _compared(acknowledged, kept, kills)
 
 
 def _complete(work: Coroutine[Any, Any, None]) -> None:
@@ -266,20 +208,13 @@ def _complete(work: Coroutine[Any, Any, None]) -> None:
         thread.submit(asyncio.run, work).result()
 
 
-def _compared(address: str, acknowledged: dict[int, str], kills: int) -> KillReport:
-    database = Database(address)
-    with database.read() as session:
-        rows = session.scalars(select(AssignmentRow).join(AnnotatorRow)).all()
-    database.close()
-    kept = {
-        row.id: "unsure" if row.unsure else f"label:{row.label}" for row in rows if row.voted_at is not None
-    }
+def _compared(acknowledged: Mapping[tuple[int, int], str], kept: KeptAnswers, kills: int) -> KillReport:
     return KillReport(
         kills=kills,
         acknowledged=len(acknowledged),
-        lost=sum(number not in kept for number in acknowledged),
-        different=sum(kept.get(number, label) != label for number, label in acknowledged.items()),
-        repeated=len(rows) - len({(row.annotator_id, row.text_id) for row in rows}),
+        lost=sum(key not in kept.answers for key in acknowledged),
+        different=sum(kept.answers.get(key, value) != value for key, value in acknowledged.items()),
+        repeated=kept.repeated,
     )
 
 
@@ -291,31 +226,54 @@ async def _annotate_for(annotator: Annotator, pause: float, until: float) -> Non
         await asyncio.sleep(annotator.chance.uniform(0.5, 1.5) * pause)
 
 
-def run_load(
-    address: str, *, clients: int, pause: float, seconds: float, seed: int
-) -> dict[str, list[float]]:
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """How long answers took while many people annotated.
+
+    Attributes:
+        waited: As clients saw it.
+        within: From the server's reading of a request to the end of its answer.
+        processor: The seconds of a processor that the server used.
+        client_processor: Those that the clients used.
+        seconds: How long it all took.
+    """
+
+    waited: Seconds
+    within: Seconds
+    processor: float
+    client_processor: float
+    seconds: float
+
+
+def run_load(address: str, *, clients: int, pause: float, seconds: float, seed: int) -> LoadReport:
     """How long the server took for labels and pages, while many people annotate."""
-    links = make_project(address, clients=clients, texts=TEXTS_UNDER_LOAD)
+    links = make_project(address, clients=clients, size=TEXTS_UNDER_LOAD)
     server = KillableServer(address)
     server.start()
+    people = [
+        Annotator(link, Browser(server.url), random.Random(f"{seed}/{number}"))  # noqa: S311  no secret
+        for number, link in enumerate(links)
+    ]
+    spent: list[float] = []
 
-    async def everything(people: list[Annotator]) -> None:
+    async def everything() -> None:
         for person in people:
             await person.arrive()
             person.seconds["page"].clear()
-        until = time.perf_counter() + seconds
-        await asyncio.gather(*(_annotate_for(person, pause, until) for person in people))
+        await asyncio.to_thread(server.measured)
+        started, processor = time.perf_counter(), time.process_time()
+        await asyncio.gather(*(_annotate_for(person, pause, started + seconds) for person in people))
+        spent.extend((time.perf_counter() - started, time.process_time() - processor))
         for person in people:
-            await person.http.aclose()
+            person.browser.close()
 
-    with annotators(server.url, links, seed) as people:
-        try:
-            _complete(everything(people))
-        finally:
-            server.kill()
-        return {
-            kind: [took for person in people for took in person.seconds[kind]] for kind in ("label", "page")
-        }
+    try:
+        _complete(everything())
+        told = server.measured()
+    finally:
+        server.kill()
+    waited = {kind: [took for person in people for took in person.seconds[kind]] for kind in told["seconds"]}
+    return LoadReport(waited, told["seconds"], told["processor"], spent[1], spent[0])
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -323,19 +281,26 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def _print_kills(report: KillReport) -> int:
-    print(f"killed {report.kills} times, {report.acknowledged:,} answers acknowledged")
-    print(f"lost {report.lost}, different {report.different}, repeated {report.repeated}")
+def _print_kills(kind: type[Annotator | Participant], report: KillReport) -> int:
+    print(f"{kind.__name__}s: killed {report.kills} times, {report.acknowledged:,} answers acknowledged")
+    print(f"lost {report.lost}, different {report.different}, repeated {report.repeated}", flush=True)
     return 0 if report.is_clean else 1
 
 
-def _print_load(found: dict[str, list[float]], seconds: float) -> int:
-    print(f"{'':8}{'requests':>10}{'a second':>10}{'median':>10}{'p95':>10}{'worst':>10}")
-    for kind, took in found.items():
-        figures = [percentile(took, 0.5), percentile(took, 0.95), max(took)]
-        shown = "".join(f"{1000 * figure:>7.1f} ms" for figure in figures)
-        print(f"{kind:8}{len(took):>10,}{len(took) / seconds:>10.1f}{shown}")
-    return 0 if all(percentile(took, 0.95) < MOST_SECONDS for took in found.values()) else 1
+def _print_load(report: LoadReport) -> int:
+    for title, found in (("clients waited", report.waited), ("within the server", report.within)):
+        print(f"{title:18}{'requests':>10}{'a second':>10}{'median':>10}{'p95':>10}{'worst':>10}")
+        for kind, took in found.items():
+            figures = [percentile(took, 0.5), percentile(took, 0.95), max(took)]
+            shown = "".join(f"{1000 * figure:>7.1f} ms" for figure in figures)
+            print(f"{kind:18}{len(took):>10,}{len(took) / report.seconds:>10.1f}{shown}")
+    requests = sum(map(len, report.within.values()))
+    print(
+        f"processor: server {report.processor / report.seconds:.0%} of a core, "
+        f"{1000 * report.processor / requests:.1f} ms a request; "
+        f"clients {report.client_processor / report.seconds:.0%} of a core"
+    )
+    return 0 if all(percentile(took, 0.95) < MOST_SECONDS for took in report.waited.values()) else 1
 
 
 def main() -> int:
@@ -352,19 +317,15 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         address = given.db or str(Path(folder) / "server.db")
-        if given.part == "kills":
-            report = run_kills(
-                address,
-                clients=given.clients or 20,
-                answers=given.answers,
-                kills=given.kills,
-                seed=given.seed,
+        if given.part == "load":
+            clients = given.clients or 200
+            return _print_load(
+                run_load(address, clients=clients, pause=given.pause, seconds=given.seconds, seed=given.seed)
             )
-            return _print_kills(report)
-        found = run_load(
-            address, clients=given.clients or 200, pause=given.pause, seconds=given.seconds, seed=given.seed
-        )
-        return _print_load(found, given.seconds)
+        clients = given.clients or 20
+        sizes = {"clients": clients, "answers": given.answers, "kills": given.kills, "seed": given.seed}
+        kinds: tuple[type[Annotator | Participant], ...] = (Annotator, Participant)
+        return max(_print_kills(kind, run_kills(address, kind, **sizes)) for kind in kinds)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,12 @@ def make_models() -> None:
 
 
 def make_calibration(folder: Path) -> None:
-    """Take over a calibration."""
+    """Take over a calibration; one of regard alone leaves the measures as they are."""
     calibration = read_calibration(folder / "calibration.json")
+    if not calibration.measures:
+        shipped = read_calibration(bundled_calibration_path())
+        fields = ("schema_version", "regard", "regard_environment")
+        calibration = shipped.model_copy(update={name: getattr(calibration, name) for name in fields})
     bundled_calibration_path().write_text(calibration.model_dump_json() + "\n", encoding="utf-8")
 
 

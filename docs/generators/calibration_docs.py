@@ -15,10 +15,11 @@ from evenhand.reporting.calibration.page import (
     measure_row,
     smallest_found,
 )
+from evenhand.reporting.calibration.regard_rows import ABOUT_REGARD, NOT_ASKED, regard_row
 from evenhand.reporting.calibration.words import (
     WITHOUT_TARGETS,
     measures_of,
-    shown_failure,
+    shown_failures,
     signed_bits,
     title_of,
     verdict,
@@ -47,6 +48,7 @@ def calibration_page(calibration: Calibration) -> str:
         _errors(calibration),
         _neutral_outside_lessons(calibration),
         _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
+        _regard(calibration),
         LIMITS,
     ]
     return "\n".join(part for part in parts if part)
@@ -57,7 +59,7 @@ def _introduction(calibration: Calibration) -> str:
     paragraphs = [
         WHY,
         f"**{found.headline}.** {' '.join(found.sentences)}",
-        "\n".join(f"- {shown_failure(entry, check)}" for entry, check in calibration.failures),
+        "\n".join(f"- {failure}" for failure in shown_failures(calibration)),
         f"To make it again, and its page with every plot: `{COMMAND.format(seeds=calibration.seeds)}`. "
         f"{_made_with(calibration)}",
     ]
@@ -178,6 +180,31 @@ the stereotypes. In brackets what the measure reads there. Pages say this beside
 was computed from.
 
 {chr(10).join(tables)}"""
+
+
+def _regard(calibration: Calibration) -> str:
+    """Nothing of calibrations that have none."""
+    if not calibration.regard:
+        return ""
+    numbers = ["should read", "reads, on average", "spread", "intervals that hold it"]
+    table = markdown_table(
+        ["part", "figure", "planted", *numbers, "checks"],
+        [
+            [row.part, row.figure, row.planted, row.target, row.mean, row.spread, row.coverage, row.outcome]
+            for row in map(regard_row, calibration.regard)
+        ],
+        right=numbers,
+    )
+    made = calibration.regard_environment
+    version = f" This part was made with Evenhand {made.evenhand}, Python {made.python}." if made else ""
+    return f"""## Regard
+
+{ABOUT_REGARD}{version}
+
+{table}
+{NOT_ASKED} To make this part alone: `evenhand lab calibrate --measure regard --out runs/regard`. How intervals hold
+other gaps is in [Regard: analysis](regard-analysis.md).
+"""
 
 
 LIMITS = f"""## What this validates, and what it does not

@@ -6,8 +6,8 @@ Each share comes from 200 simulated studies, so it varies by three points either
 from __future__ import annotations
 
 import pytest
-from regard_coverage import World, counted, coverage, prediction_powered, unconfused
 
+from evenhand.lab.regard_coverage import World, counted, coverage, prediction_powered, unconfused
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
 
 STUDIES = 200

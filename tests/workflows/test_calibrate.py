@@ -47,7 +47,7 @@ def test_a_calibration_keeps_the_error_of_every_model_on_every_part_of_the_probe
     calibrate(plan, out=tmp_path, measures=("SS", "MALoR"))
 
     calibration = read_calibration(tmp_path / RECORD_FILE)
-    assert calibration.schema_version == 2
+    assert calibration.schema_version == 3
     probed = {(entry.part, entry.task) for entry in calibration.measures if entry.measure == "MALoR"}
     assert len(probed) == 3 * 3 + 1
     assert (ProbePart.NAMES, "names") in probed

@@ -10,7 +10,7 @@ import typer
 from evenhand.cli.annotate import UnsureColumn, write_new_annotations
 from evenhand.cli.options import DATA, OUTPUT, LabelColumn, Replace, TextColumn
 from evenhand.cli.output import plain_table, print_table, say, warn
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, WithoutAsking, delete_named, open_database
 from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 
@@ -246,9 +246,7 @@ def collect_command(
 
 def delete_command(
     name: ProjectName,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)
-    ] = False,
+    yes: WithoutAsking = False,
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Delete a project with its texts, people, votes and decisions. Backups keep what they have.
@@ -260,12 +258,8 @@ def delete_command(
     require_extra("web", purpose="evenhand annotate delete")
     from evenhand.web.annotation.projects import delete_project, project_named
 
-    database = open_database(db)
-    with database.read() as session:
-        project_named(session, name)
-    confirm_deletion(f"the project {name} with all its votes", yes=yes)
-    with database.write() as session:
-        votes = delete_project(session, project_named(session, name))
+    what = f"the project {name} with all its votes"
+    votes = delete_named(db, name, what=what, find=project_named, delete=delete_project, yes=yes)
     say(f"{name} is deleted, with {plural(votes, 'vote')}.")
 
 

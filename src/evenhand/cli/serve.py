@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from evenhand.cli.options import SERVER
+from evenhand.cli.options import OUTPUT, SERVER
 from evenhand.cli.output import say, warn
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from evenhand.web.database import Database
 
 DEFAULT_DATABASE = "evenhand.db"
@@ -35,6 +37,10 @@ Host = Annotated[
     typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
 ]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)]
+
+WithoutAsking = Annotated[bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)]
+
+Named = TypeVar("Named")
 
 _EVERY_ADDRESS = frozenset(["0.0.0.0", "::"])  # noqa: S104  they are refused
 
@@ -114,6 +120,33 @@ def confirm_deletion(what: str, *, yes: bool) -> None:
         raise EvenhandError(f"This deletes {what}, and cannot be undone. Say --yes to do it.")
     if not typer.confirm(f"Delete {what}? This cannot be undone.", default=False, err=True):
         raise EvenhandError("Nothing was deleted.")
+
+
+def delete_named(
+    db: str,
+    name: str,
+    *,
+    what: str,
+    find: Callable[[Session, str], Named],
+    delete: Callable[[Session, Named], int],
+    yes: bool,
+) -> int:
+    """Delete what has a name, with all that belongs to it, after asking.
+
+    Args:
+        db: The address of the database.
+        name: Its name, which has to be there before anybody is asked.
+        what: How it is called in the question.
+        find: Finds it.
+        delete: Deletes it, and says how much went with it.
+        yes: Whether nobody is asked.
+    """
+    database = open_database(db)
+    with database.read() as session:
+        find(session, name)
+    confirm_deletion(what, yes=yes)
+    with database.write() as session:
+        return delete(session, find(session, name))
 
 
 def server_address(host: str, port: int, url: str | None) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from evenhand.cli.options import DATA, OUTPUT
 from evenhand.cli.output import say
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, confirm_deletion, open_database
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, WithoutAsking, delete_named, open_database
 from evenhand.core.counts import plural
 from evenhand.core.errors import UnknownNameError, require_extra
 
@@ -183,9 +183,7 @@ def revoke_command(
 @survey_app.command("delete")
 def delete_command(
     name: SurveyName,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)
-    ] = False,
+    yes: WithoutAsking = False,
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Delete a survey with its participants and answers, links and pictures. Backups keep what they have.
@@ -197,12 +195,8 @@ def delete_command(
     require_extra("web", purpose="evenhand survey delete")
     from evenhand.web.survey.surveys import delete_survey, survey_named
 
-    database = open_database(db)
-    with database.read() as session:
-        survey_named(session, name)
-    confirm_deletion(f"the survey {name} with all its answers", yes=yes)
-    with database.write() as session:
-        people = delete_survey(session, survey_named(session, name))
+    what = f"the survey {name} with all its answers"
+    people = delete_named(db, name, what=what, find=survey_named, delete=delete_survey, yes=yes)
     say(f"{name} is deleted, with {plural(people, 'participant')}.")
 
 

@@ -35,9 +35,9 @@ class Expectation:
     """Whether it reads the planted bits themselves."""
 
 
-SCHEMA_VERSION = 2
-"""Version 2 has targets, and parts of the probes that no lesson has. Files of version 1 are read: their targets are not
-known."""
+SCHEMA_VERSION = 3
+"""Version 2 has targets, and parts of the probes that no lesson has; version 3 has regard. Older files are read: what
+they do not have is not known."""
 
 
 class DosePoint(FrozenModel):
@@ -130,8 +130,34 @@ class MeasureCalibration(FrozenModel):
         return max((abs(point.error) for point in self.errors), default=math.nan)
 
 
+class RegardReading(FrozenModel):
+    """One figure about regard, over many simulated studies in which the same was planted."""
+
+    part: str
+    """agreement, training, check or correction."""
+    figure: str
+    planted: str
+    """What was planted, in words."""
+    target: Number
+    """What the figure should read."""
+    mean: Number
+    """What it read, on average over studies."""
+    spread: Number
+    """Its standard deviation over studies."""
+    coverage: Number
+    """The share of studies whose 95% interval holds the target; NaN where the figure has none."""
+    studies: int
+    checks: tuple[Check, ...] = ()
+    """What must hold; nothing is asked of labels that are not corrected."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the figure is what it should be."""
+        return all(check.passed for check in self.checks)
+
+
 class Calibration(FrozenModel):
-    """All measures on all families."""
+    """All measures on all families, and regard."""
 
     schema_version: int = SCHEMA_VERSION
     created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
@@ -142,6 +168,9 @@ class Calibration(FrozenModel):
     items: dict[str, int]
     """Items of each task that the models were measured on."""
     measures: tuple[MeasureCalibration, ...]
+    regard: tuple[RegardReading, ...] = ()
+    regard_environment: EnvironmentRecord | None = None
+    """Regard is simulated in a minute, so it can be newer than the rest."""
 
     @field_validator("schema_version")
     @classmethod
@@ -160,12 +189,17 @@ class Calibration(FrozenModel):
     @property
     def passed(self) -> bool:
         """Whether every measure does what it should."""
-        return all(entry.passed for entry in self.measures)
+        return not self.failures and not self.regard_failures
 
     @property
     def failures(self) -> tuple[tuple[MeasureCalibration, Check], ...]:
         """Every check that did not pass."""
         return tuple((entry, check) for entry in self.measures for check in entry.checks if not check.passed)
+
+    @property
+    def regard_failures(self) -> tuple[Check, ...]:
+        """Every check of regard that did not pass."""
+        return tuple(check for reading in self.regard for check in reading.checks if not check.passed)
 
     def of(self, measure: str, *, task: str, family: str | None = None) -> tuple[MeasureCalibration, ...]:
         """The calibrations of a measure on a task, with what was taught; of all families unless one is named."""

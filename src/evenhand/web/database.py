@@ -1,14 +1,13 @@
 """The database of a server: opening and migrating it, reading and writing.
 
 SQLite runs with a write-ahead log and a full sync at every commit, so that an acknowledged answer survives both
-``kill -9`` and a power failure. Its one writer at a time is chosen here in turn; SQLite's own waiting sleeps in steps
+``kill -9`` and a power failure. Threads write in turn and are committed together; SQLite's own waiting sleeps in steps
 and would make some people wait for long.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import EvenhandError, fault, require_extra
+from evenhand.web.group_commit import GroupWriter
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 _SQLITE_BEGINS = b"SQLite format 3"
@@ -73,7 +73,6 @@ class Database:
             DatabaseError: If it cannot be opened, is missing, or was made by a newer version.
         """
         self.url = database_url(address)
-        self._turn = threading.Lock()
         if self.is_sqlite:
             self._refuse_bad_place()
             if not create and not Path(self.url.database or "").exists():
@@ -87,6 +86,7 @@ class Database:
         else:
             self.engine = create_engine(self.url, pool_size=20, max_overflow=20, pool_pre_ping=True)
         self._writing = self.engine.execution_options(writing=True)
+        self._writer = GroupWriter(self._writing)
         try:
             self._migrate(create=create)
         except (SQLAlchemyError, sqlite3.DatabaseError) as problem:
@@ -118,11 +118,11 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session whose changes are all on disk when the block ends, or none of them if it fails."""
-        if not self.is_sqlite:
-            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+        if self.is_sqlite:
+            with self._writer.write() as session:
                 yield session
             return
-        with self._turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
+        with Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
     def close(self) -> None:

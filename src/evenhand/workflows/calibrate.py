@@ -10,8 +10,13 @@ from evenhand.core.progress import SILENT, Monitor
 from evenhand.lab.calibration import calibrate as compare_with_planted
 from evenhand.lab.calibration import chosen_expectations
 from evenhand.lab.doses import DosePlan, measure_doses
+from evenhand.lab.regard_calibration import calibrate_regard
 from evenhand.reporting.calibration.page import write_calibration_page
 from evenhand.runs.calibration import Calibration
+from evenhand.runs.records import EnvironmentRecord
+
+REGARD = "regard"
+"""What is calibrated on texts of the lab instead of models, by the name of a measure."""
 
 RECORD_FILE = "calibration.json"
 PAGE_FILE = "calibration.html"
@@ -30,17 +35,31 @@ def calibrate(
     Args:
         plan: Which models are built.
         out: Folder for the runs and the result; an interrupted calibration goes on from there.
-        measures: Only these; all if None.
+        measures: Only these, ``regard`` among them; all if None.
         workers: Models built at a time; one for each core if None.
         monitor: Told how it goes.
     """
     folder = Path(out)
-    chosen = tuple(measures) if measures else None
+    chosen = tuple(name for name in measures if name != REGARD) if measures else None
     chosen_expectations(chosen)
-    with monitor.stage("building and measuring", "models") as progress:
-        runs = measure_doses(plan, folder, workers=workers, progress=progress)
-    monitor.note(f"Comparing {len(runs.audits)} models with what was planted")
-    calibration = compare_with_planted(runs.audits, runs.probes, measures=chosen)
+    calibration = Calibration(
+        environment=EnvironmentRecord.current(),
+        language=plan.language,
+        strengths=(),
+        seeds=0,
+        items={},
+        measures=(),
+    )
+    if chosen is None or chosen:
+        with monitor.stage("building and measuring", "models") as progress:
+            runs = measure_doses(plan, folder, workers=workers, progress=progress)
+        monitor.note(f"Comparing {len(runs.audits)} models with what was planted")
+        calibration = compare_with_planted(runs.audits, runs.probes, measures=chosen)
+    if not measures or REGARD in measures:
+        monitor.note("Comparing what is said about regard with what was planted")
+        calibration = calibration.model_copy(
+            update={"regard": calibrate_regard(), "regard_environment": EnvironmentRecord.current()}
+        )
     write_text(folder / RECORD_FILE, calibration.model_dump_json(indent=1) + "\n")
     page = write_calibration_page(calibration, folder / PAGE_FILE)
     monitor.note(f"Wrote {page}")

@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
+from evenhand.reporting.calibration.regard_rows import ABOUT_REGARD, NOT_ASKED, regard_row
 from evenhand.reporting.calibration.words import (
     WITHOUT_TARGETS,
     count_models,
@@ -19,7 +20,7 @@ from evenhand.reporting.calibration.words import (
     measures_of,
     reads_bits,
     short_name,
-    shown_failure,
+    shown_failures,
     shown_reading,
     signed_bits,
     title_of,
@@ -64,6 +65,9 @@ def render_calibration_page(calibration: Calibration) -> str:
             "csv": {
                 "figures": rows_csv([asdict(row) for own in rows for row in own]),
                 "errors": rows_csv(_error_table(calibration)),
+                "regard": rows_csv(
+                    [reading.model_dump(exclude={"checks"}) for reading in calibration.regard]
+                ),
             },
         },
         version=calibration.environment.evenhand,
@@ -71,19 +75,17 @@ def render_calibration_page(calibration: Calibration) -> str:
         title="Do the measures read what is there?",
         kicker="Calibration",
         facts=[
-            ("Models", f"{count_models(calibration):,}"),
-            ("Items", f"{items:,}"),
+            *([("Models", f"{count_models(calibration):,}"), ("Items", f"{items:,}")] if measures else []),
             ("Language", language_name(calibration.language)),
             ("Version", f"Evenhand {calibration.environment.evenhand}"),
             ("Made", f"{calibration.created:%d %B %Y}"),
         ],
         contents=[
             ("verdict", "Verdict"),
-            ("how", "How to read this"),
-            ("doses", "Planted and read"),
+            *([("how", "How to read this"), ("doses", "Planted and read")] if measures else []),
             *([("finds", "How little it finds")] if findings else []),
-            ("errors", "Errors, model by model"),
-            ("figures", "All figures"),
+            *([("errors", "Errors, model by model"), ("figures", "All figures")] if measures else []),
+            *([("regard", "Regard")] if calibration.regard else []),
             ("limits", "Limits"),
             ("method", "Method"),
         ],
@@ -92,11 +94,14 @@ def render_calibration_page(calibration: Calibration) -> str:
         models=count_models(calibration),
         families=marked,
         tasks=[(task_title(task), count) for task, count in calibration.items.items()],
-        failures=[shown_failure(entry, check) for entry, check in calibration.failures],
+        failures=shown_failures(calibration),
         measures=measures,
         findings=findings,
         groups=rows,
         errors=error_rows(calibration),
+        regard=[regard_row(reading) for reading in calibration.regard],
+        about_regard=ABOUT_REGARD,
+        not_asked=NOT_ASKED,
         without_targets=None if calibration.has_targets else WITHOUT_TARGETS,
         strengths=[signed_bits(strength) for strength in calibration.strengths],
     )

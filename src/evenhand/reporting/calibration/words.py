@@ -24,6 +24,9 @@ class Badge:
     brief: str
 
 
+REGARD = "Regard"
+"""How the figures about regard are called beside the measures."""
+
 Badges = dict[str, dict[str, Badge]]
 """By task and measure; what the lab says nothing about is missing."""
 
@@ -245,14 +248,23 @@ def verdict(calibration: Calibration) -> CalibrationVerdict:
     """The whole calibration in a few sentences."""
     measures = measures_of(calibration)
     failed = [name for name, own in measures.items() if not all(entry.passed for entry in own)]
+    names = list(measures)
+    if calibration.regard:
+        names.append(REGARD)
+        failed += [REGARD] if calibration.regard_failures else []
     checks = sum(len(entry.checks) for entry in calibration.measures)
-    outcome = f"{len(calibration.failures)} of {_counted(checks, 'check')} failed:"
+    checks += sum(len(reading.checks) for reading in calibration.regard)
+    failures = len(calibration.failures) + len(calibration.regard_failures)
+    outcome = f"{failures} of {_counted(checks, 'check')} failed:"
     if not failed:
         outcome = f"All {_counted(checks, 'check')} passed."
-    headline = _headline(list(measures), failed)
-    return CalibrationVerdict(
-        calibration.passed, headline, (_about_models(calibration), _about_items(calibration), outcome)
-    )
+    about = [_about_models(calibration), _about_items(calibration)] if measures else []
+    if calibration.regard:
+        about.append(
+            f"{_counted(len(calibration.regard), 'figure')} about regard were held against what was planted, over up "
+            f"to {max(reading.studies for reading in calibration.regard):,} simulated studies each."
+        )
+    return CalibrationVerdict(calibration.passed, _headline(names, failed), (*about, outcome))
 
 
 def _headline(measures: Sequence[str], failed: Sequence[str]) -> str:
@@ -288,11 +300,23 @@ def what_it_did(entries: Sequence[MeasureCalibration]) -> str:
     return f"{sentence}."
 
 
-def shown_failure(entry: MeasureCalibration, check: Check) -> str:
-    """Where a check failed, what it found and what was wanted."""
-    where = [short_name(entry.measure), family_title(entry.family).lower(), task_title(entry.task).lower()]
+def shown_failures(calibration: Calibration) -> list[str]:
+    """Where checks failed, what they found and what was wanted."""
+    return [
+        *(_shown_failure(_where(entry), check) for entry, check in calibration.failures),
+        *(_shown_failure(REGARD, check) for check in calibration.regard_failures),
+    ]
+
+
+def _where(entry: MeasureCalibration) -> str:
+    return ", ".join(
+        [short_name(entry.measure), family_title(entry.family).lower(), task_title(entry.task).lower()]
+    )
+
+
+def _shown_failure(where: str, check: Check) -> str:
     reading = "undefined" if math.isnan(check.found) else f"{check.found:.4g}"
-    return f"{', '.join(where)}: {check.name} {reading}, wanted {check.wanted}."
+    return f"{where}: {check.name} {reading}, wanted {check.wanted}."
 
 
 WITHOUT_TARGETS = (

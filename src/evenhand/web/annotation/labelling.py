@@ -58,10 +58,17 @@ def person_and_project(
     session: Session, person_id: int, role: ProjectRole
 ) -> tuple[AnnotatorRow, ProjectRow]:
     """Somebody whose link is not revoked, and their project."""
-    person = session.get(AnnotatorRow, person_id)
-    if person is None or person.revoked_at is not None or person.role != role.value:
+    row = session.execute(
+        select(AnnotatorRow, ProjectRow)
+        .join(ProjectRow, ProjectRow.id == AnnotatorRow.project_id)
+        .where(
+            AnnotatorRow.id == person_id, AnnotatorRow.role == role.value, AnnotatorRow.revoked_at.is_(None)
+        )
+    ).first()
+    if row is None:
         raise Refusal(403, "refused_link")
-    return person, session.get_one(ProjectRow, person.project_id)
+    person, project = row
+    return person, project
 
 
 @router.get("/annotate/{person_id}")
@@ -72,9 +79,7 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
         if annotator.warned_at is None:
             return _start_page(request, project, annotator)
         found = (
-            votes.first_waiting(session, annotator)
-            if at is None
-            else votes.assignment_at(session, annotator, at)
+            votes.first_waiting(session, annotator) if at is None else votes.text_at(session, annotator, at)
         )
         if found is not None:
             return _text_page(request, session, annotator, project, found)
@@ -117,10 +122,10 @@ def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: S
     # People wait for those who write, so all that can be read is read before.
     with database.read() as session:
         annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
-        known = session.get(AssignmentRow, assignment_id)
-        if known is None or known.annotator_id != annotator.id:
+        known = votes.text_assigned(session, annotator, assignment_id)
+        if known is None:
             raise Refusal(404, "refused_text")
-        in_training = session.get_one(TextRow, known.text_id).phase == Phase.TRAINING.value
+    in_training = known.text.phase == Phase.TRAINING.value
     vote = None if choice == "undo" or choice in _STEPS else _vote(choice, scheme_of(project))
     undone = None
     with database.write() as session:
@@ -134,7 +139,7 @@ def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: S
     if undone is not None:
         return redirect(f"{home}?at={undone.position}")
     if in_training or choice in _STEPS:
-        return redirect(f"{home}?at={max(known.position + _STEPS.get(choice, 0), 0)}")
+        return redirect(f"{home}?at={max(known.assignment.position + _STEPS.get(choice, 0), 0)}")
     if vote is not None and not had_vote and _time_for_break(database, annotator, project):
         return redirect(f"{home}/break")
     return redirect(home)
@@ -194,10 +199,10 @@ def _text_page(
     session: Session,
     annotator: AnnotatorRow,
     project: ProjectRow,
-    assignment: AssignmentRow,
+    shown: votes.AssignedText,
 ) -> HTMLResponse:
     scheme = scheme_of(project)
-    text = session.get_one(TextRow, assignment.text_id)
+    assignment, text = shown
     training = _training_of(session, annotator) if text.phase == Phase.TRAINING.value else None
     return page(
         request,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from evenhand.web.annotation.projects import Phase
@@ -64,17 +65,42 @@ def current_assignment(
     if waiting is None:
         _reserve(session, annotator, project)
         waiting = first_waiting(session, annotator)
-    return waiting
+    return None if waiting is None else waiting.assignment
 
 
-def first_waiting(session: Session, annotator: AnnotatorRow) -> AssignmentRow | None:
-    """The first text that the annotator was given and has not labelled."""
-    return session.scalar(
-        select(AssignmentRow)
-        .where(AssignmentRow.annotator_id == annotator.id, AssignmentRow.voted_at.is_(None))
+class AssignedText(NamedTuple):
+    """An assignment and its text, which are read together: every page and every vote needs both."""
+
+    assignment: AssignmentRow
+    text: TextRow
+
+
+def _assigned_text(
+    session: Session, annotator: AnnotatorRow, *which: ColumnElement[bool]
+) -> AssignedText | None:
+    row = session.execute(
+        select(AssignmentRow, TextRow)
+        .join(TextRow, TextRow.id == AssignmentRow.text_id)
+        .where(AssignmentRow.annotator_id == annotator.id, *which)
         .order_by(AssignmentRow.position)
         .limit(1)
-    )
+    ).first()
+    return None if row is None else AssignedText(*row)
+
+
+def first_waiting(session: Session, annotator: AnnotatorRow) -> AssignedText | None:
+    """The first text that the annotator was given and has not labelled."""
+    return _assigned_text(session, annotator, AssignmentRow.voted_at.is_(None))
+
+
+def text_at(session: Session, annotator: AnnotatorRow, position: int) -> AssignedText | None:
+    """The annotator's text at a position."""
+    return _assigned_text(session, annotator, AssignmentRow.position == position)
+
+
+def text_assigned(session: Session, annotator: AnnotatorRow, assignment_id: int) -> AssignedText | None:
+    """The text of an assignment; None if it is not the annotator's."""
+    return _assigned_text(session, annotator, AssignmentRow.id == assignment_id)
 
 
 def _reserve(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> None:
@@ -160,15 +186,6 @@ def undo_last_vote(session: Session, annotator: AnnotatorRow) -> AssignmentRow |
         last.label, last.unsure, last.voted_at = None, False, None
         last.changes += 1
     return last
-
-
-def assignment_at(session: Session, annotator: AnnotatorRow, position: int) -> AssignmentRow | None:
-    """The annotator's text at a position."""
-    return session.scalar(
-        select(AssignmentRow).where(
-            AssignmentRow.annotator_id == annotator.id, AssignmentRow.position == position
-        )
-    )
 
 
 def completion_of(session: Session, annotator: AnnotatorRow) -> Completion:
