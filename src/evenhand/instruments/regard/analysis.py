@@ -16,6 +16,7 @@ from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.estimation import NET_REGARD, RegardEstimator
 from evenhand.instruments.regard.results import (
+    FLAGS_COLUMN,
     SCORES_SCHEMA,
     ContextRegard,
     ErrorTreatment,
@@ -151,7 +152,11 @@ def frame_of_texts(texts: GroupTexts) -> pl.DataFrame:
             for name in ("label", "human_label")
         },
     }
-    return pl.DataFrame(columns, schema=SCORES_SCHEMA)
+    frame = pl.DataFrame(columns, schema=SCORES_SCHEMA)
+    if not texts.flags:
+        return frame
+    flags = [list(own.flags) for own in texts]
+    return frame.with_columns(pl.Series(FLAGS_COLUMN, flags, dtype=pl.List(pl.String)))
 
 
 def texts_of_frame(frame: pl.DataFrame) -> list[GroupText]:

@@ -10,6 +10,7 @@ from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_regard, frame_of_texts
 from evenhand.instruments.regard.comparison import CLASSIFIER
 from evenhand.instruments.regard.content import ContentLists, TextContent
+from evenhand.instruments.regard.flag_rates import flag_rates
 from evenhand.instruments.regard.results import NAME, ErrorTreatment
 from evenhand.instruments.regard.skipped_texts import skipped_rows, skipped_warnings
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
@@ -131,7 +132,8 @@ def assemble_regard(
         content = TextContent.of(texts, lists, resampling=options.resampling)
         result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
         scores = scores.with_columns(content.columns)
-    result = result.model_copy(update={"skipped": skipped_rows(texts)})
+    flags = flag_rates(texts, resampling=options.resampling)
+    result = result.model_copy(update={"flags": flags, "skipped": skipped_rows(texts)})
     warnings = [*record.warnings, *skipped_warnings(texts)]
     if 1 < result.all.contexts < FEWEST_CONTEXTS:
         warnings.append(
