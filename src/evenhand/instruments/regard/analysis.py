@@ -262,7 +262,9 @@ def _context_regard(
     if powered is not None:
         treatments[ErrorTreatment.PREDICTION_POWERED] = powered
     if confusions is not None and confusion_problem(confusions.sum(axis=0)) is None:
-        treatments[ErrorTreatment.CONFUSION_MATRIX] = UnconfusedShares(counts, confusions)
+        unconfused = UnconfusedShares(counts, confusions)
+        if unconfused.are_possible:
+            treatments[ErrorTreatment.CONFUSION_MATRIX] = unconfused
     treatments[ErrorTreatment.NONE] = counted
     figures, *others = (_figures(labels, shares, name, options) for name, shares in treatments.items())
     return _tested(labels, counts, figures=figures, others=others, resampling=options.resampling)
