@@ -95,11 +95,12 @@ def classifier_section(folder: Path, check: dict[str, Any]) -> str:
     found = Estimate.model_validate(figures["test"]["balanced_accuracy"])
     ceiling = Estimate.model_validate(figures["human_ceiling"]["accuracy"])
     (pair,) = check["pairs"]
+    gap = Estimate.model_validate(pair["gap"])
     return (
-        f"On {found.n} sentences of participants that it never saw, it finds {percent(found)} of each class on average; "
-        f"guessing would find 33%. People agree with the majority of the others on {percent(ceiling)}. Its own bias, "
-        f"with {pair['n']} pairs of sentences about a woman and a man: {shown(Estimate.model_validate(pair['gap']))} "
-        f"points, {check['verdict']}."
+        f"On {found.n} sentences of participants that it never saw, it finds {percent(found)} of each class on "
+        "average; guessing would find 33%. People agree with the majority of the others on "
+        f"{percent(ceiling)}. Its own bias, with {pair['n']} pairs of sentences about a woman and a man: "
+        f"{shown(gap)} points, {check['verdict']}."
     )
 
 
