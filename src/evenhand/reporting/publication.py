@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.items import repeated
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.reporting.numbers import NOT_THERE
+from evenhand.reporting.numbers import NOT_THERE, measure_words
 from evenhand.reporting.probes.tables import main_figures_of
 from evenhand.reporting.tables import TableFormat, latex_cell
 from evenhand.runs.run import Run
@@ -115,7 +115,7 @@ def _association_columns(runs: Sequence[Run], task: str, measures: Sequence[str]
 def _probe_table(runs: Sequence[Run]) -> PublishedTable:
     cells: dict[tuple[str, str, float | None], dict[str, float]] = {}
     for main in main_figures_of(runs):
-        title = " ".join((*main.figure.group, main.figure.measure.replace("_", " ")))
+        title = " ".join((*main.figure.group, measure_words(main.figure.measure)))
         key = main.run.record.language, title.removeprefix("all "), main.figure.neutral
         if main.figure.estimate.defined:
             cells.setdefault(key, {})[model_of(main.run)] = main.figure.estimate.value
