@@ -55,7 +55,10 @@ def search(source: Path, out: Path, before_pass: Callable[[int], None]) -> None:
 
 
 def search_and_count(source: Path, out: Path, count: Path) -> None:
-    search(source, out, lambda passes: count.write_text(str(passes + 1)) and None)
+    def note(passes: int) -> None:
+        count.write_text(str(passes + 1))
+
+    search(source, out, note)
 
 
 def search_until(source: Path, out: Path, last: int) -> None:
