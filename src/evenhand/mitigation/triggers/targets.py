@@ -111,8 +111,8 @@ def refuse_missing_regard(
     missing = [regard.value for regard in TargetRegard if not any(pair.regard is regard for pair in pairs)]
     if missing:
         raise DatasetError(
-            f"{name} has {plural(len(pairs), 'target pair')}, and none that is {' or '.join(missing)}. A search needs pairs "
-            f"of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
+            f"{name} has {plural(len(pairs), 'target pair')}, and none that is {' or '.join(missing)}. A search needs "
+            f"pairs of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
         )
 
 

@@ -129,8 +129,8 @@ class LocalGenerator:
         if self._is_overlong(length, options):
             shown = shorten(prompt, _SHOWN_PROMPT, placeholder=" …")
             raise ModelError(
-                f"The prompt {shown!r} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
-                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for "
+                f"The prompt {shown!r} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than "
+                f"the {self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for "
                 "fewer new tokens."
             )
 
