@@ -129,9 +129,9 @@ class LocalGenerator:
         if self._is_overlong(length, options):
             shown = shorten(prompt, _SHOWN_PROMPT, placeholder=" …")
             raise ModelError(
-                f"The prompt {shown!r} has {length:,} tokens with its prefix; with {new:,} new tokens that is more "
-                f"than the {self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask "
-                "for fewer new tokens."
+                f"The prompt {shown!r} has {length:,} tokens with its prefix; with {new:,} new tokens that is "
+                f"more than the {self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, "
+                "or ask for fewer new tokens."
             )
 
     def _batch(
