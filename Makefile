@@ -1,5 +1,5 @@
 # On a fresh machine:
-#   make demo          audits the embedded models and writes their page
+#   make demo          audits the embedded models, one of which writes about women and men, and makes their page
 #   make demo-real     fetches a real model of 93 MB and audits it on a sample of items
 #   make test          runs every check and every test
 #   make test-oldest   runs the tests on the oldest versions that pyproject.toml allows
@@ -48,7 +48,10 @@ $(OLDEST)/.package: pyproject.toml constraints-oldest.txt
 demo: $(VENV)/.package
 	@echo "Auditing the four embedded models"
 	@$(BIN)/evenhand audit --out runs/demo --fresh
-	@$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
+	@echo "Letting an embedded model write about women and men"
+	@$(BIN)/pip install --quiet --constraint constraints.txt scikit-learn simplemma
+	@$(BIN)/evenhand regard audit lab:decoder-regard-en --texts 20 --out runs/demo --fresh
+	@$(BIN)/evenhand report runs/demo/lab-*_en runs/demo/lab-*_en_regard --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser. To use evenhand yourself: source $(BIN)/activate"
 
 REAL := runs/real-model

@@ -168,6 +168,51 @@ def test_a_flag_that_is_neither_true_nor_false_is_refused(tmp_path: Path) -> Non
         read_group_texts([path], columns=GroupTextColumns(group="group", context_flag="occ"))
 
 
+FLAGGED = (
+    "text,group,Care,crime",
+    "A worked as x.,a,True,0",
+    "A worked as y.,a,1,no",
+    "B worked as x.,b,FALSE,0",
+)
+
+
+def test_flags_are_read_by_name_and_those_that_are_never_set_are_kept(tmp_path: Path) -> None:
+    path = write(tmp_path / "texts.csv", *FLAGGED)
+    columns = GroupTextColumns(group="group", flags=("Care", "crime", "Care"))
+    texts = read_group_texts([path], columns=columns)
+    assert texts.flags == ("Care", "crime")
+    assert [own.flags for own in texts] == [("Care",), ("Care",), ()]
+    unflagged = read_group_texts([path], columns=GroupTextColumns(group="group"))
+    assert unflagged.flags == ()
+    assert unflagged.sha256 != texts.sha256
+
+
+@pytest.mark.parametrize(
+    ("flag", "rows", "message"),
+    [
+        (
+            "care",
+            ("text,group,care", "A worked as x.,a,perhaps"),
+            "the flag care is 'perhaps'. Write true or false",
+        ),
+        ("care", ("text,group,care", "A worked as x.,a,"), "the flag care is ''"),
+        ("care", ("text,group", "A worked as x.,a"), "care is missing"),
+    ],
+)
+def test_flags_that_cannot_be_read_are_refused(
+    tmp_path: Path, flag: str, rows: tuple[str, ...], message: str
+) -> None:
+    path = write(tmp_path / "texts.csv", *rows)
+    with pytest.raises(DatasetError, match=message):
+        read_group_texts([path], columns=GroupTextColumns(group="group", flags=(flag,)))
+
+
+def test_lines_of_text_have_no_flags(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.txt", f"The {name} worked as x.") for name in ("woman", "man")]
+    with pytest.raises(DatasetError, match="has no columns, so it has no flag care"):
+        read_group_texts(paths, columns=GroupTextColumns(flags=("care",)))
+
+
 def test_labels_outside_regard_are_refused() -> None:
     texts = tuple(GroupText(text="A", group=group, context="c", label="7") for group in "ab")
     with pytest.raises(DatasetError, match="has the label '7'"):

@@ -129,6 +129,40 @@ def test_a_sample_that_is_too_small_is_said_to_be() -> None:
     assert run.result.all.figures.treatment is ErrorTreatment.NONE
 
 
+def test_confusions_that_would_give_impossible_shares_are_not_undone() -> None:
+    """Texts of one kind are all labelled negative, though on people's texts a fifth of each label is lost to others."""
+    codes = ("-1", "0", "1")
+    pairs = [(one, other) for one in codes for other in codes for _ in range(30 if one == other else 10)]
+    human, predicted = zip(*pairs, strict=True)
+    texts = GroupTexts(
+        name="x",
+        language="en",
+        texts=tuple(
+            GroupText(
+                text=f"{group} {context} {number}",
+                group=group,
+                context=context,
+                kind=kind,
+                label="-1" if kind == "odd" else codes[number % 3],
+            )
+            for kind, contexts in {"odd": "abc", "even": "defghi"}.items()
+            for context in contexts
+            for group in ("female", "male")
+            for number in range(6)
+        ),
+    )
+    run = run_of(texts, replace(FEW, other_texts=LabelPairs(human=human, predicted=predicted, sha256="abc")))
+
+    # (1, 0, 0) undone by rates of .6 and .2 is (2, -.5, -.5); a third of each stays a third of each.
+    odd, even = (run.result.by_kind[kind].figures for kind in ("odd", "even"))
+    assert odd.treatment is ErrorTreatment.NONE
+    assert odd.groups["female"].negative.value == pytest.approx(100)
+    assert even.treatment is ErrorTreatment.CONFUSION_MATRIX
+    assert even.groups["female"].negative.value == pytest.approx(100 / 3)
+    (warning,) = [own for own in run.record.warnings if "cannot be carried through" in own]
+    assert warning.startswith("In contexts of odd figures are as the classifier labels")
+
+
 def test_labels_of_other_texts_undo_confusions() -> None:
     texts = planted(gap=15, confusion=PUBLISHED_CONFUSION)
     codes = ("-1", "0", "1")

@@ -12,7 +12,13 @@ import pytest
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import Context
 from evenhand.data.regard_prompts import PersonGroup, PromptSet
-from evenhand.instruments.regard.generation import NOTHING_WRITTEN, REFUSED, TOO_SHORT, write_texts
+from evenhand.instruments.regard.generation import (
+    NOTHING_WRITTEN,
+    REFUSED,
+    TOO_SHORT,
+    refuse_lack_of_texts,
+    write_texts,
+)
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
@@ -97,7 +103,7 @@ def test_a_group_without_texts_is_an_error() -> None:
     with pytest.raises(
         EvenhandError, match=r"No text about female can be used: 2 times the model wrote nothing"
     ):
-        texts_of("")
+        refuse_lack_of_texts(texts_of(""), PROMPTS)
 
 
 @pytest.mark.parametrize(

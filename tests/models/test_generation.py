@@ -204,7 +204,9 @@ def test_an_empty_prompt_goes_on_from_the_start_token(gpt2: LanguageModel) -> No
 def test_a_prompt_that_is_too_long_with_its_new_tokens_is_refused(gpt2: LanguageModel) -> None:
     long = "one two three " * 30
 
-    with pytest.raises(EvenhandError, match=r"Prompt 1 has .* more than the 128 that .* takes. Shorten"):
+    with pytest.raises(
+        EvenhandError, match=r"The prompt 'one two .* …' has .* more than the 128 that .* takes. Shorten"
+    ):
         list(gpt2.generate(["short", long], GREEDY))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from evenhand.data.contexts import load_contexts
+from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
 from evenhand.data.group_texts import GroupText, GroupTexts
-from evenhand.instruments.regard.mentions import TextCells, mention_shares
+from evenhand.instruments.regard.flag_rates import flag_rates
 from evenhand.instruments.regard.occupation_shares import OccupationSearch, occupation_shifts
 from evenhand.stats.resampling import Resampling
 from evenhand.text.occupations import load_occupations
@@ -52,13 +52,12 @@ def test_rates_of_flagged_texts(
     printed: list[tuple[float, float]],
     flagged: list[tuple[float, float]] | None,
 ) -> None:
-    rows = published(shared_data, condition)
-    cells = TextCells.of([text for text, _ in rows], ("female", "male"))
-    rates = []
-    for name in FLAGS:
-        flags = np.array([row[name] == "True" for _, row in rows])
-        shares = mention_shares(flags, cells, resampling=FEW).groups
-        rates.append(tuple(round(own.value, 1) for own in shares.values()))
+    folder = shared_data / "regard_de" / "generated" / condition
+    files = [folder / f"{group}_SINGLE_texts_regard_qualbias_labeled.csv" for group in ("FEMALE", "MALE")]
+    columns = GroupTextColumns(text="Text", label="Prediction", context_flag="OCC context", flags=FLAGS)
+    found = flag_rates(read_group_texts(files, columns=columns), resampling=FEW)
+    assert tuple(own.flag for own in found) == FLAGS
+    rates = [tuple(round(share.value, 1) for share in own.shares.groups.values()) for own in found]
     assert rates == (flagged or printed)
     assert (rates == printed) == (flagged is None)
 

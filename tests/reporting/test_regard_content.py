@@ -51,7 +51,7 @@ def test_lexicons_have_a_plot_and_a_table() -> None:
     assert made is not None
     section, plot = made
     assert "caregiving" in section.html
-    assert "Nobody has looked through the matches" in section.html
+    assert "Nobody has checked these matches yet" in section.html
     assert "66.7" in section.html
     assert "plain,caregiving,female,66.6" in section.csv
     assert plot.spec

@@ -93,6 +93,15 @@ def test_several_runs_stand_side_by_side_with_their_differences() -> None:
     assert "regard-shares-1" in page_data(html)["plots"]
 
 
+def test_gaps_are_named_for_readers_and_not_for_programs() -> None:
+    two = (run_of(texts(gap=20), name="before"), run_of(texts(2), name="after"))
+    for page in (render_page(two[:1]), render_page(two)):
+        seen = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
+        assert "regard gap" in seen
+        assert "signed gap" not in seen
+        assert "signed_gap" not in seen
+
+
 def test_skipped_texts_are_on_the_page_by_reason_and_group() -> None:
     lost = replace(texts(), left_out={"the model wrote nothing": {"first group": 3}})
     html = render_page([run_of(lost)])

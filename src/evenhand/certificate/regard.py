@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.core.estimates import Estimate
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.instruments.regard.results import NAME, RegardMeasure
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
@@ -33,7 +32,7 @@ def regard_quality_rows(
     (first, _), (second, change) = distinct_shares(words, length=DISTINCT_LENGTH, resampling=plan.resampling)
     shift = content_shift(*words, resampling=plan.resampling)
     return (
-        _judged(
+        QualityRow.judged(
             f"{DISTINCT}-{DISTINCT_LENGTH}",
             DISTINCT_TITLE,
             (first.value, second.value),
@@ -41,7 +40,7 @@ def regard_quality_rows(
             unit=POINTS,
             margin=-plan.margins.distinct,
         ),
-        _judged(
+        QualityRow.judged(
             CONTENT_SHIFT, SHIFT_TITLE, (0.0, shift.value), shift, unit=BITS, margin=plan.margins.content
         ),
     )
@@ -53,19 +52,3 @@ def trigger_figures(trigger: TriggerRecord) -> tuple[str, ...]:
         f"{ALL_CONTEXTS}.{first}-{second}.{RegardMeasure.SIGNED_GAP}"
         for first, second in trigger.targets.groups
     )
-
-
-def _judged(
-    measure: str,
-    title: str,
-    figures: tuple[float, float],
-    difference: Estimate,
-    *,
-    unit: str,
-    margin: float,
-) -> QualityRow:
-    if not difference.defined:
-        return QualityRow.not_measured(
-            measure, title, difference.reason or "it is undefined", unit=unit, margin=margin
-        )
-    return QualityRow.judged(measure, title, figures, difference, unit=unit, margin=margin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +27,10 @@ from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, se
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
+    from evenhand.core.estimates import Estimate
+    from evenhand.instruments.regard.flag_rates import FlagRates
     from evenhand.instruments.regard.lexicon_rates import LexiconReport
+    from evenhand.instruments.regard.mentions import MentionShares
     from evenhand.instruments.regard.occupation_shares import OccupationReport
     from evenhand.runs.run import Run
     from evenhand.stats.resampling import Resampling
@@ -67,22 +71,42 @@ GapMargin = Annotated[
 
 def print_lexicons(report: LexiconReport) -> None:
     """How often texts are of each category, by group."""
+    _print_mentions(
+        "lexicon",
+        {own.category: own.shares for own in report.categories},
+        reviewed={own.category: own.corrected for own in report.categories if own.corrected is not None},
+    )
+
+
+def print_flags(rates: Sequence[FlagRates]) -> None:
+    """How often texts are flagged, by group."""
+    _print_mentions("flag", {own.flag: own.shares for own in rates})
+
+
+def _print_mentions(
+    what: str,
+    mentions: Mapping[str, MentionShares],
+    *,
+    reviewed: Mapping[str, Mapping[str, Estimate]] | None = None,
+) -> None:
     from evenhand.reporting.numbers import show, show_p
 
-    reviewed = any(own.corrected is not None for own in report.categories)
+    after_review = ("after review",) if reviewed else ()
     table = plain_table(
-        "lexicon", "group", "texts in percent", *(("after review",) if reviewed else ()), "gap in points", "p",
-        right=("p",),
+        what, "group", "texts in percent", *after_review, "gap in points", "p", "p by Holm",
+        right=("p", "p by Holm"),
     )  # fmt: skip
-    for own in report.categories:
-        gaps = {gap.first: gap for gap in own.shares.gaps if gap.second == list(own.shares.groups)[-1]}
-        for group, share in own.shares.groups.items():
+    for name, own in mentions.items():
+        gaps = {gap.first: gap for gap in own.gaps if gap.second == list(own.groups)[-1]}
+        for group, share in own.groups.items():
             gap = gaps.get(group)
-            corrected = (show(own.corrected[group], digits=1),) if reviewed and own.corrected else ()
-            table.add_row(
-                own.category, group, show(share, digits=1), *corrected,
-                show(gap.gap, signed=True, digits=1) if gap else "", show_p(gap.p_value) if gap else "",
-            )  # fmt: skip
+            corrected = (show(reviewed[name][group], digits=1),) if reviewed else ()
+            tested = (
+                (show(gap.gap, signed=True, digits=1), show_p(gap.p_value), show_p(gap.p_holm))
+                if gap
+                else ("", "", "")
+            )
+            table.add_row(name, group, show(share, digits=1), *corrected, *tested)
     print_table(table)
 
 

@@ -31,6 +31,7 @@ from evenhand.cli.regard_content import (
     Lexicon,
     Occupations,
     Reviewed,
+    print_flags,
     print_lexicons,
     print_occupations,
 )
@@ -99,6 +100,14 @@ def evaluate_regard_command(
         str | None,
         typer.Option(
             help="The column that says whether a context is about an occupation (true) or about respect (false).",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    flag: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column that says whether texts were flagged for something (true or false), such as for caregiving. "
+            "Rates by group are shown. May be repeated.",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -172,7 +181,12 @@ def evaluate_regard_command(
         read_group_texts(
             texts,
             columns=GroupTextColumns(
-                text=text, label=label, group=group, context=context, context_flag=context_flag
+                text=text,
+                label=label,
+                group=group,
+                context=context,
+                context_flag=context_flag,
+                flags=tuple(flag or ()),
             ),
             contexts=_contexts(contexts),
             language=language,
@@ -216,6 +230,7 @@ def regard_json(result: RegardResult) -> dict[str, Any]:
         "labelled_sample": result.labelled_sample and result.labelled_sample.model_dump(mode="json"),
         "classifier": result.classifier and result.classifier.model_dump(mode="json"),
         **result.model_dump(mode="json", include={"lexicons", "occupations"}),
+        **(result.model_dump(mode="json", include={"flags"}) if result.flags else {}),
         **(result.model_dump(mode="json", include={"ordinal"}) if result.ordinal else {}),
     }
 
@@ -283,6 +298,8 @@ def print_regard(run: Run) -> None:
     print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
     if result.lexicons is not None:
         print_lexicons(result.lexicons)
+    if result.flags:
+        print_flags(result.flags)
     if result.occupations is not None:
         print_occupations(result.occupations)
 

@@ -41,6 +41,7 @@ class GroupTextColumns:
         group: Whom they are about; None where every file is about one group.
         context: Their contexts; None where contexts are found in the texts.
         context_flag: Whether a context is about an occupation, true or false; None where kinds come with contexts.
+        flags: What somebody flagged texts for, true or false, one column each.
     """
 
     text: str = "text"
@@ -48,11 +49,12 @@ class GroupTextColumns:
     group: str | None = None
     context: str | None = None
     context_flag: str | None = None
+    flags: tuple[str, ...] = ()
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that every table must have."""
-        named = (self.text, self.label, self.group, self.context, self.context_flag)
+        named = (self.text, self.label, self.group, self.context, self.context_flag, *self.flags)
         return tuple(name.lower() for name in named if name is not None)
 
 
@@ -96,6 +98,7 @@ def read_group_texts(
             context=context.words,
             kind=_flagged_kind(row) if chosen.context_flag else context.kind,
             label=codes[row.label] if row.label else None,
+            flags=row.flags,
         )
         for row, context in zip(rows, found, strict=True)
         if context is not None
@@ -107,6 +110,7 @@ def read_group_texts(
         source=", ".join(file.name for file in files),
         texts=texts,
         left_out={NO_CONTEXT: lost} if lost else {},
+        flags=tuple(dict.fromkeys(chosen.flags)),
         warnings=_label_warnings(codes),
     )
 
@@ -133,11 +137,18 @@ class _Row:
     group: str
     label: str
     context: str
-    flag: str
+    context_flag: str
+    flags: tuple[str, ...] = ()
+    """Those that are set."""
 
 
 def _rows(file: Path, group: str, *, columns: GroupTextColumns) -> list[_Row]:
     if file.name.lower().removesuffix(".gz").endswith(".txt"):
+        if columns.flags:
+            raise DatasetError(
+                f"{file} has no columns, so it has no flag {columns.flags[0]}. Give a CSV or TSV file, or leave out "
+                "--flag."
+            )
         content = decode_utf8(read_bounded(file, error=DatasetError), file, error=DatasetError)
         return [
             _Row(f"{file}, line {number}", line.strip(), group, "", "", "")
@@ -159,7 +170,10 @@ def _row(row: CsvRow, group: str, *, label: str | None, columns: GroupTextColumn
         group=cell(columns.group) or group,
         label=cell(label),
         context=cell(columns.context),
-        flag=cell(columns.context_flag),
+        context_flag=cell(columns.context_flag),
+        flags=tuple(
+            name for name in dict.fromkeys(columns.flags) if _is_set(cell(name), row.place, f"flag {name}")
+        ),
     )
     wanted = {"text": found.text, "group": not columns.group or cell(columns.group)}
     if label is not None:
@@ -190,13 +204,14 @@ def _context_of(row: _Row, known: ContextList, *, columns: GroupTextColumns) -> 
 
 
 def _flagged_kind(row: _Row) -> str:
-    cell = row.flag.casefold()
-    if cell not in _TRUE | _FALSE:
-        raise DatasetError(
-            f"{row.place}: the context flag is {row.flag!r}; it must be true (the context is about an occupation) or "
-            "false."
-        )
-    return FLAG_KINDS[cell in _FALSE]
+    return FLAG_KINDS[not _is_set(row.context_flag, row.place, "context flag")]
+
+
+def _is_set(cell: str, place: str, what: str) -> bool:
+    """Whether a flag is true."""
+    if cell.casefold() not in _TRUE | _FALSE:
+        raise DatasetError(f"{place}: the {what} is {cell!r}. Write true or false.")
+    return cell.casefold() in _TRUE
 
 
 def _refuse_wrong_number(files: Sequence[Path], columns: GroupTextColumns) -> None:

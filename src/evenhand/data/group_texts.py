@@ -25,6 +25,7 @@ class GroupText:
         kind: The kind of context, such as ``occupation``; empty if kinds do not matter.
         label: A code of ``REGARD_LABELS``; None as long as nobody labelled it.
         human_label: What people say, where they labelled some of the texts too.
+        flags: The flags that somebody set for it, such as ``caretaker``.
     """
 
     text: str
@@ -33,6 +34,7 @@ class GroupText:
     kind: str = ""
     label: str | None = None
     human_label: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class GroupTexts:
         texts: In any order; groups are compared in the order in which they first occur.
         source: Where they come from, for records.
         left_out: How many texts were written and are not among these, by reason and by group.
+        flags: The flags that were looked for in every text, set or not.
         warnings: What a reader noticed and people should know.
     """
 
@@ -53,6 +56,7 @@ class GroupTexts:
     texts: tuple[GroupText, ...]
     source: str = ""
     left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -113,9 +117,11 @@ class GroupTexts:
 
     @property
     def sha256(self) -> str:
-        """Digest of the texts with their groups, contexts and labels."""
-        rows = (
+        """Digest of the texts with their groups, contexts, labels and flags."""
+        rows = [
             "\t".join((own.group, own.kind, own.context, own.label or "", own.human_label or "", own.text))
             for own in self.texts
-        )
+        ]
+        if self.flags:
+            rows += ["\t".join(own) for own in (self.flags, *(each.flags for each in self.texts))]
         return sha256_of("\n".join(rows).encode())

@@ -12,7 +12,14 @@ from typing import Any
 from evenhand.core.counts import plural
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.reporting.numbers import clear_side, has_interval, show_p, signed, signed_interval
+from evenhand.reporting.numbers import (
+    clear_side,
+    has_interval,
+    measure_words,
+    show_p,
+    signed,
+    signed_interval,
+)
 from evenhand.reporting.plotting import ShownRun, bounds
 from evenhand.reporting.views import Column, main_figures
 from evenhand.reporting.words import in_brackets, is_shown, listed, unsure
@@ -173,7 +180,7 @@ def difference_sentence(row: Difference, *, first: str, second: str, about: str 
         second: The run beside it.
         about: What the measure was taken on, where there are several.
     """
-    name = row.title or row.measure.replace("_", " ")
+    name = row.title or measure_words(row.measure)
     where = f" ({about})" if about else ""
     if not row.difference.defined:
         return f"{second} and {first} cannot be compared in {name}{where}: {row.difference.reason}."
@@ -204,7 +211,7 @@ def difference_verdict(row: Difference | None) -> str:
 
 
 def _phrase(row: Difference) -> str:
-    name = row.title or row.measure.replace("_", " ")
+    name = row.title or measure_words(row.measure)
     more, less = WORDS.get(row.measure, (f"has a higher {name} than", f"has a lower {name} than"))
     return more if row.difference.value > 0 else less
 
@@ -311,7 +318,7 @@ def _main_row(column: Column, rows: Sequence[Difference], place: int) -> Differe
     groups = [figure.group for figure in column.figures if figure is not None]
     own = column.figures[place]
     wanted = own.group if own is not None else groups[0]
-    by_group = {_group_of(row): row for row in rows if row.measure.replace("_", " ") == column.measure}
+    by_group = {_group_of(row): row for row in rows if measure_words(row.measure) == column.measure}
     if wanted in by_group:
         return by_group[wanted]
     return next(iter(by_group.values()), None) if len(set(groups)) > 1 or len(by_group) == 1 else None

@@ -34,6 +34,19 @@ def number_or_dash(value: float | None, digits: int = 2) -> str:
     return NOT_THERE if value is None or math.isnan(value) else unsigned(value, digits)
 
 
+_MEASURE_WORDS = {
+    "signed_gap": "regard gap",
+    "lexicon_gap": "gap in listed words",
+    "flag_gap": "gap in flagged texts",
+}
+"""Measures whose names are for programs."""
+
+
+def measure_words(name: str) -> str:
+    """What a measure is called where people read it."""
+    return _MEASURE_WORDS.get(name, name.replace("_", " "))
+
+
 def show_p(p_value: float) -> str:
     """A p-value as people write it."""
     if math.isnan(p_value):

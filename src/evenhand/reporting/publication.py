@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import repeated
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.reporting.numbers import NOT_THERE
+from evenhand.reporting.numbers import NOT_THERE, measure_words
 from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.probes.tables import MainFigure, main_figures_of
 from evenhand.reporting.tables import TableFormat, latex_cell
@@ -138,7 +138,7 @@ def _probe_table(runs: Sequence[Run]) -> PublishedTable:
     cells: dict[tuple[str, str, float | None], dict[str, float]] = {}
     for main in main_figures_of(runs):
         for measure, estimate in _with_parts(main):
-            title = " ".join((*main.figure.group, measure.replace("_", " ")))
+            title = " ".join((*main.figure.group, measure_words(measure)))
             key = main.run.record.language, title.removeprefix("all "), main.figure.neutral
             if estimate.defined:
                 cells.setdefault(key, {})[model_of(main.run)] = estimate.value

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.reporting.numbers import number, show, show_p, signed, unsigned
+from evenhand.reporting.numbers import measure_words, number, show, show_p, signed, unsigned
 from evenhand.reporting.words import language_name, task_title
 
 _EXPOSE_EMBED = "window.vegaEmbed = vegaEmbed;"
@@ -30,6 +30,7 @@ def template_environment() -> Environment:
         show=show,
         number=number,
         show_p=show_p,
+        measure_words=measure_words,
         signed=signed,
         unsigned=unsigned,
         language=language_name,

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.registry import Registry
-from evenhand.reporting.numbers import decimals
+from evenhand.reporting.numbers import decimals, measure_words
 from evenhand.reporting.plotting import (
     Plot,
     PlottedEstimate,
@@ -156,7 +156,7 @@ def main_figures(runs: Sequence[ShownRun]) -> list[Column]:
 
 def figure_name(figure: Figure) -> str:
     """What a figure is of, without the words that every figure has."""
-    return ", ".join((*_about(figure), figure.measure.replace("_", " ")))
+    return ", ".join((*_about(figure), measure_words(figure.measure)))
 
 
 def figures_csv(runs: Sequence[ShownRun]) -> str:
@@ -259,7 +259,7 @@ def _column(figures: Sequence[Figure | None]) -> Column:
     estimates = [figure.estimate for figure in present]
     low, high = _scale(first, estimates)
     return Column(
-        measure=first.measure.replace("_", " "),
+        measure=measure_words(first.measure),
         title=first.title,
         about=", ".join(_about(first)) if len({figure.group for figure in present}) == 1 else "",
         neutral=first.neutral,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
-from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words
+from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words, measure_words
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -204,7 +204,7 @@ def _words(row: Difference, comparison: Comparison) -> str:
         if row.group != ALL_ITEMS and len({each.group for each in comparison.differences}) > 1
         else []
     )
-    name = " ".join([*part, row.measure.replace("_", " ")])
+    name = " ".join([*part, measure_words(row.measure)])
     estimate = row.difference
     digits = 1 if row.unit == "points" else 2
     interval = "" if math.isnan(estimate.low) else f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"

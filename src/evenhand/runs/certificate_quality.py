@@ -65,7 +65,10 @@ class QualityRow(FrozenModel):
         unit: str,
         margin: float,
     ) -> QualityRow:
-        """Figures of both models, and whether their difference is within the margin."""
+        """Figures of both models, and whether their difference is within the margin; why not, if it is undefined."""
+        if not difference.defined:
+            reason = difference.reason or "it is undefined"
+            return cls.not_measured(measure, title, reason, unit=unit, margin=margin)
         return cls(
             measure=measure,
             title=title,

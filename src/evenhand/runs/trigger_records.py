@@ -77,6 +77,8 @@ class TriggerSeedRecord(FrozenModel):
     stopped: str
     start: str = ""
     """What the search started from; empty in records of versions before 0.3.0."""
+    losses: tuple[float, ...] = ()
+    """The lowest loss so far: at the start, then after every step; empty in records of versions before 0.3.0."""
 
 
 class TriggerTargetsRecord(FrozenModel):

@@ -30,6 +30,9 @@ WITH_CONFUSION = "contexts and labelled texts, margins put together as squares"
 FEWEST_OF_A_LABEL = 5
 """With fewer texts of a label that people labelled, nobody knows what a classifier takes them for."""
 
+_ROUGHLY = 0.05
+"""How far shares may be outside of 0 and 1 by chance."""
+
 _LARGEST_CONDITION = 30.0
 """Beyond it, undoing confusions makes noise thirty times larger."""
 
@@ -85,6 +88,15 @@ class UnconfusedShares(GroupShares):
         """Counted shares, with the confusions undone."""
         counted = label_shares(np.tensordot(weights, self.counts, axes=1))
         return _unconfused(counted, self.confusions.sum(axis=0)[None])
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether no share is further below 0 or above 1 than chance takes it.
+
+        Impossible shares tell that the classifier errs otherwise here than on the texts that people labelled.
+        """
+        shares = self.shares(np.ones((1, self.contexts)))
+        return bool((shares >= -_ROUGHLY).all() and (shares <= 1 + _ROUGHLY).all())
 
     def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Contexts resampled with the confusions as they are, and labelled texts with the counts as they are."""

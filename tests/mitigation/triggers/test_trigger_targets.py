@@ -60,7 +60,7 @@ def test_a_table_may_name_prompts_contexts_and_ids(tmp_path: Path) -> None:
         ("regard,first\nneutral,a\n", "second is missing"),
         (HEADER + "neutral,took the bus.,\n", "row 2: the text of the second group is missing"),
         (HEADER + "fine,a,b\n", "'fine' is no regard"),
-        (HEADER + "neutral,a,b\n", "none of them is negative or positive"),
+        (HEADER + "neutral,a,b\n", "has 1 target pair, and none that is negative or positive"),
         ("id," + HEADER + "a,0,x,y\na,1,x,y\n", "the id 'a' more than once"),
         ("first_prompt," + HEADER + "She,0,x,y\n", "one prompt, 'She'"),
         ("first_prompt,second_prompt," + HEADER + "She,She,0,x,y\n", "both prompts are 'She'"),

@@ -16,6 +16,7 @@ from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.estimation import NET_REGARD, RegardEstimator
 from evenhand.instruments.regard.results import (
+    FLAGS_COLUMN,
     SCORES_SCHEMA,
     ContextRegard,
     ErrorTreatment,
@@ -151,7 +152,11 @@ def frame_of_texts(texts: GroupTexts) -> pl.DataFrame:
             for name in ("label", "human_label")
         },
     }
-    return pl.DataFrame(columns, schema=SCORES_SCHEMA)
+    frame = pl.DataFrame(columns, schema=SCORES_SCHEMA)
+    if not texts.flags:
+        return frame
+    flags = [list(own.flags) for own in texts]
+    return frame.with_columns(pl.Series(FLAGS_COLUMN, flags, dtype=pl.List(pl.String)))
 
 
 def texts_of_frame(frame: pl.DataFrame) -> list[GroupText]:
@@ -257,7 +262,9 @@ def _context_regard(
     if powered is not None:
         treatments[ErrorTreatment.PREDICTION_POWERED] = powered
     if confusions is not None and confusion_problem(confusions.sum(axis=0)) is None:
-        treatments[ErrorTreatment.CONFUSION_MATRIX] = UnconfusedShares(counts, confusions)
+        unconfused = UnconfusedShares(counts, confusions)
+        if unconfused.are_possible:
+            treatments[ErrorTreatment.CONFUSION_MATRIX] = unconfused
     treatments[ErrorTreatment.NONE] = counted
     figures, *others = (_figures(labels, shares, name, options) for name, shares in treatments.items())
     return _tested(labels, counts, figures=figures, others=others, resampling=options.resampling)

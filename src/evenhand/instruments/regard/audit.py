@@ -24,7 +24,7 @@ from evenhand.instruments.regard.analysis import LabelPairs, RegardAnalysisOptio
 from evenhand.instruments.regard.comparison import CLASSIFIER, DECODING
 from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import assemble_regard
-from evenhand.instruments.regard.generation import PUBLISHED_DECODING, write_texts
+from evenhand.instruments.regard.generation import PUBLISHED_DECODING, refuse_lack_of_texts, write_texts
 from evenhand.instruments.regard.results import NAME, LabellingClassifier
 from evenhand.models.capabilities import EstimatesGenerationCost
 from evenhand.models.generation import GenerationOptions
@@ -234,9 +234,9 @@ class RegardAudit(Preparation):
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Write texts, label those that can be used, and analyse them."""
-        return self.assemble(
-            write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
-        )
+        frame = write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
+        refuse_lack_of_texts(frame, self.prompts)
+        return self.assemble(frame)
 
     def assemble(self, frame: pl.DataFrame) -> Run:
         """Label the texts that can be used, and analyse them.

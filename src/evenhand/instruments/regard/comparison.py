@@ -13,6 +13,7 @@ from evenhand.core.errors import ComparisonError, shortlist
 from evenhand.instruments.regard.analysis import TextLabelTable, texts_of_frame
 from evenhand.instruments.regard.content_comparison import (
     divergence_differences,
+    flag_differences,
     lexicon_differences,
     regard_difference,
     same_lists,
@@ -30,7 +31,12 @@ DECODING = "decoding"
 CLASSIFIER = "classifier"
 """The option of a record that says which classifier labelled the texts."""
 
-COMPARED = (RegardMeasure.SIGNED_GAP, RegardMeasure.LEXICON_GAP, RegardMeasure.OCCUPATION_DIVERGENCE)
+COMPARED = (
+    RegardMeasure.SIGNED_GAP,
+    RegardMeasure.LEXICON_GAP,
+    RegardMeasure.FLAG_GAP,
+    RegardMeasure.OCCUPATION_DIVERGENCE,
+)
 """What is compared where nothing else was asked for: gaps of every kind."""
 
 _FEWEST_CONTEXTS = 2
@@ -75,10 +81,11 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
 def _content(
     first: Run, second: Run, contexts: Sequence[str], *, resampling: Resampling
 ) -> Iterator[Difference]:
-    """Changes of lexicons and occupations, where both runs were searched for the same ones."""
+    """Changes of lexicons, flags and occupations, where both runs have the same ones."""
     runs = (first, second)
     if same_lists(runs, "lexicons"):
         yield from lexicon_differences(runs, contexts, resampling=resampling)
+    yield from flag_differences(runs, contexts, resampling=resampling)
     if same_lists(runs, "occupations"):
         yield from divergence_differences(runs, contexts, resampling=resampling)
 

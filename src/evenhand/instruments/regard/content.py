@@ -30,6 +30,7 @@ from evenhand.instruments.regard.occupation_shares import (
     OccupationShift,
     occupation_shifts,
 )
+from evenhand.instruments.regard.results import FLAGS_COLUMN
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import LEXICON_LANGUAGES, CategoryLexicon, load_lexicon
@@ -167,7 +168,7 @@ def shifts_between(
 
 def refuse_damaged_content(scores: pl.DataFrame) -> None:
     """Raise a ValueError for columns of content that are not lists of words, as many as belong together."""
-    for name in (MATCHES_COLUMN, NEGATED_COLUMN, OCCUPATIONS_COLUMN):
+    for name in (MATCHES_COLUMN, NEGATED_COLUMN, OCCUPATIONS_COLUMN, FLAGS_COLUMN):
         if name in scores.columns and (scores[name].dtype != pl.List(pl.String) or scores[name].null_count()):
             raise ValueError(f"the column {name} does not have a list of words in every row")
     for name in (MATCHES_COLUMN, NEGATED_COLUMN):

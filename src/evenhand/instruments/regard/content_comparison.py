@@ -1,4 +1,4 @@
-"""Lexicons and occupations of two runs beside each other, over the contexts that both have."""
+"""Lexicons, flags and occupations of two runs beside each other, over the contexts that both have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.data.group_texts import GroupText
 from evenhand.instruments.regard.analysis import texts_of_frame
 from evenhand.instruments.regard.content import MATCHES_COLUMN, OCCUPATIONS_COLUMN
 from evenhand.instruments.regard.occupation_shares import OccupationSearch, jensen_shannon
-from evenhand.instruments.regard.results import RegardMeasure
+from evenhand.instruments.regard.results import FLAGS_COLUMN, RegardMeasure
 from evenhand.runs.comparison import ALL_ITEMS, Difference, change_of_distance
 from evenhand.runs.run import Run
 from evenhand.stats.group_shares import CombinedShares, CountedShares, context_interval
@@ -35,29 +35,52 @@ def same_lists(runs: tuple[Run, Run], part: str) -> bool:
     )
 
 
+def same_flags(runs: tuple[Run, Run]) -> list[str]:
+    """The flags that the texts of both runs have, set or not."""
+    first, second = ([own.flag for own in run.result.flags] for run in runs)
+    are_kept = all(FLAGS_COLUMN in run.scores.columns for run in runs)
+    return [flag for flag in first if flag in second] if are_kept else []
+
+
 def lexicon_differences(
     runs: tuple[Run, Run], contexts: Sequence[str], *, resampling: Resampling
 ) -> Iterator[Difference]:
     """How the rate of every category changed in texts about each group, and the gap between every two groups."""
-    groups = runs[0].result.groups
-    for category in runs[0].result.lexicons.categories:
-        tables = [_match_counts(run, category.category, groups, contexts) for run in runs]
-        shares = CountedShares(tables[0]), CountedShares(tables[1])
-        n = int(tables[0].sum() + tables[1].sum())
-        for group in groups:
-            contrast = _contrast(groups, group)
-            yield _changed(
-                shares,
-                contrast,
-                RegardMeasure.LEXICON,
-                (category.category, group),
-                n=n,
-                resampling=resampling,
-            )
-        for first, second in combinations(groups, 2):
-            contrast = _contrast(groups, first) - _contrast(groups, second)
-            about = (category.category, f"{first}-{second}")
-            yield _changed(shares, contrast, RegardMeasure.LEXICON_GAP, about, n=n, resampling=resampling)
+    measures = RegardMeasure.LEXICON, RegardMeasure.LEXICON_GAP
+    for own in runs[0].result.lexicons.categories:
+        has_words = pl.col(MATCHES_COLUMN).list.gather_every(2).list.contains(own.category)
+        tables = [_counts(run, has_words, contexts, groups=runs[0].result.groups) for run in runs]
+        yield from _rate_differences(tables, runs[0].result.groups, measures, own.category, resampling)
+
+
+def flag_differences(
+    runs: tuple[Run, Run], contexts: Sequence[str], *, resampling: Resampling
+) -> Iterator[Difference]:
+    """How often every flag is set in both runs, by group, and the gap between every two groups."""
+    measures = RegardMeasure.FLAG, RegardMeasure.FLAG_GAP
+    for flag in same_flags(runs):
+        is_set = pl.col(FLAGS_COLUMN).list.contains(flag)
+        tables = [_counts(run, is_set, contexts, groups=runs[0].result.groups) for run in runs]
+        yield from _rate_differences(tables, runs[0].result.groups, measures, flag, resampling)
+
+
+def _rate_differences(
+    tables: Sequence[Floats],
+    groups: Sequence[str],
+    measures: tuple[RegardMeasure, RegardMeasure],
+    name: str,
+    resampling: Resampling,
+) -> Iterator[Difference]:
+    """How often texts mention something in both runs, by group, and the gap between every two groups."""
+    shares = CountedShares(tables[0]), CountedShares(tables[1])
+    n = int(tables[0].sum() + tables[1].sum())
+    for group in groups:
+        contrast = _contrast(groups, group)
+        yield _changed(shares, contrast, measures[0], (name, group), n=n, resampling=resampling)
+    for first, second in combinations(groups, 2):
+        contrast = _contrast(groups, first) - _contrast(groups, second)
+        about = (name, f"{first}-{second}")
+        yield _changed(shares, contrast, measures[1], about, n=n, resampling=resampling)
 
 
 def divergence_differences(
@@ -138,18 +161,22 @@ def regard_difference(
 
 
 def content_title(measure: RegardMeasure, category: str, group: str) -> str:
-    """What a figure of a lexicon is, in words."""
-    if measure is RegardMeasure.LEXICON:
-        return f"Texts about {group} with words of {category}"
-    return f"Gap in words of {category}"
+    """What a figure of a lexicon or a flag is, in words."""
+    words = {
+        RegardMeasure.LEXICON: f"Texts about {group} with words of {category}",
+        RegardMeasure.LEXICON_GAP: f"Gap in words of {category}",
+        RegardMeasure.FLAG: f"Texts about {group} that are flagged {category}",
+        RegardMeasure.FLAG_GAP: f"Gap in texts that are flagged {category}",
+    }
+    return words[measure]
 
 
-def _match_counts(run: Run, category: str, groups: Sequence[str], contexts: Sequence[str]) -> Floats:
-    """Texts by context, group, and whether they have a word of a category."""
+def _counts(run: Run, mentions: pl.Expr, contexts: Sequence[str], *, groups: Sequence[str]) -> Floats:
+    """Texts by context, group, and whether they mention something."""
     counts = np.zeros((len(contexts), len(groups), 2))
-    columns = run.scores.select("context", "group", MATCHES_COLUMN)
-    for context, group, matches in columns.filter(pl.col("context").is_in(contexts)).iter_rows():
-        counts[contexts.index(context), groups.index(group), int(category in matches[::2])] += 1
+    columns = run.scores.filter(pl.col("context").is_in(contexts)).select("context", "group", mentions)
+    for context, group, is_mentioned in columns.iter_rows():
+        counts[contexts.index(context), groups.index(group), int(is_mentioned)] += 1
     return counts
 
 

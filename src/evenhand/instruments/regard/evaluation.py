@@ -10,7 +10,8 @@ from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_regard, frame_of_texts
 from evenhand.instruments.regard.comparison import CLASSIFIER
 from evenhand.instruments.regard.content import ContentLists, TextContent
-from evenhand.instruments.regard.results import NAME, ErrorTreatment
+from evenhand.instruments.regard.flag_rates import flag_rates
+from evenhand.instruments.regard.results import NAME, ErrorTreatment, RegardResult
 from evenhand.instruments.regard.skipped_texts import skipped_rows, skipped_warnings
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
 from evenhand.runs.run import Run
@@ -22,13 +23,26 @@ NO_LABELLED_SAMPLE = (
 )
 
 SMALL_SAMPLE = (
-    "Too few texts of every group and label were labelled by people to carry the classifier's error through. Label "
-    "more."
+    "The classifier's error could not be carried through: people labelled too few texts of every group and label, or "
+    "the classifier errs otherwise on these texts than on those. Label more, drawn at random from these texts."
 )
 
 
 FEWEST_CONTEXTS = 6
 """With fewer, no exchange of groups within contexts is unlikely enough to show a gap."""
+
+
+def untreated_warnings(result: RegardResult) -> list[str]:
+    """What is to be said where people labelled texts, and figures are as labelled by the classifier all the same."""
+    if result.all.figures.treatment is ErrorTreatment.NONE:
+        return [SMALL_SAMPLE]
+    kinds = [name for name, own in result.by_kind.items() if own.figures.treatment is ErrorTreatment.NONE]
+    if not kinds:
+        return []
+    return [
+        f"In contexts of {' and '.join(kinds)} figures are as the classifier labels: its error cannot be carried "
+        "through there. Label a random sample of these texts and give it with --labelled."
+    ]
 
 
 class RegardEvaluation(Preparation):
@@ -131,7 +145,8 @@ def assemble_regard(
         content = TextContent.of(texts, lists, resampling=options.resampling)
         result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
         scores = scores.with_columns(content.columns)
-    result = result.model_copy(update={"skipped": skipped_rows(texts)})
+    flags = flag_rates(texts, resampling=options.resampling)
+    result = result.model_copy(update={"flags": flags, "skipped": skipped_rows(texts)})
     warnings = [*record.warnings, *skipped_warnings(texts)]
     if 1 < result.all.contexts < FEWEST_CONTEXTS:
         warnings.append(
@@ -140,8 +155,8 @@ def assemble_regard(
         )
     if result.labelled_sample is None:
         warnings.append(NO_LABELLED_SAMPLE)
-    elif result.all.figures.treatment is ErrorTreatment.NONE:
-        warnings.append(SMALL_SAMPLE)
+    else:
+        warnings += untreated_warnings(result)
     completed = record.model_copy(
         update={
             "scored": {group: own.n for group, own in result.all.figures.groups.items()},

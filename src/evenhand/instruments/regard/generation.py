@@ -50,34 +50,7 @@ def write_texts(
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """Let a model write texts after every prompt, in the columns of ``TEXTS_SCHEMA``, and refuse a lack of texts.
-
-    Args:
-        model: What writes.
-        prompts: Groups and contexts.
-        options: How texts are decoded; ``samples`` is the number of texts per prompt.
-        parts: Keep texts as they come; those that are there are not written again.
-        progress: Told how many texts are written.
-
-    Raises:
-        EvenhandError: If no text of a group is left.
-    """
-    frame = write_any_texts(model, prompts, options, parts=parts, progress=progress)
-    lack = lack_of_texts(frame, prompts)
-    if lack:
-        raise EvenhandError(f"{lack} Allow more new tokens, or use contexts that the model goes on from.")
-    return frame
-
-
-def write_any_texts(
-    model: Generates,
-    prompts: PromptSet,
-    options: GenerationOptions = PUBLISHED_DECODING,
-    *,
-    parts: Parts | None = None,
-    progress: Progress | None = None,
-) -> pl.DataFrame:
-    """Let a model write texts after every prompt, whether or not they can be used.
+    """Let a model write texts after every prompt, in the columns of ``TEXTS_SCHEMA``, whether or not they can be used.
 
     Args:
         model: What writes.
@@ -121,6 +94,13 @@ def _reason_to_skip(text: GeneratedText, remainder: str) -> str | None:
     if not text.text.strip():
         return NOTHING_WRITTEN
     return TOO_SHORT if len(remainder.strip()) < SHORTEST_REMAINDER else None
+
+
+def refuse_lack_of_texts(frame: pl.DataFrame, prompts: PromptSet) -> None:
+    """Raise an EvenhandError if a group has no text that can be used."""
+    lack = lack_of_texts(frame, prompts)
+    if lack:
+        raise EvenhandError(f"{lack} Allow more new tokens, or use contexts that the model goes on from.")
 
 
 def lack_of_texts(frame: pl.DataFrame, prompts: PromptSet) -> str | None:

@@ -29,6 +29,7 @@ from evenhand.instruments.regard.comparison import compare_regard, refuse_incomp
 from evenhand.instruments.regard.content import content_files, refuse_damaged_content
 from evenhand.instruments.regard.content_comparison import content_title
 from evenhand.instruments.regard.evaluation import RegardEvaluation
+from evenhand.instruments.regard.mentions import MentionShares
 from evenhand.instruments.regard.results import (
     NAME,
     SCORES_SCHEMA,
@@ -189,9 +190,9 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
 
 def _row_name(group: str, measure: RegardMeasure) -> str:
     """What a row of a certificate is called."""
-    if measure is RegardMeasure.LEXICON_GAP:
-        category, _, groups = group.partition(".")
-        return f"gap in words of {category}, {groups}"
+    if measure in (RegardMeasure.LEXICON_GAP, RegardMeasure.FLAG_GAP):
+        name, _, groups = group.partition(".")
+        return f"{content_title(measure, name, groups).lower()}, {groups}"
     return f"{REGARD_ROWS[measure]}, {group}"
 
 
@@ -203,13 +204,15 @@ REGARD_ROWS = {
 
 
 def _content_figures(result: RegardResult) -> Iterator[Figure]:
-    """What texts are about: words of every category by group, and how far groups are apart."""
-    for category in result.lexicons.categories if result.lexicons else ():
-        place = (ALL_CONTEXTS, category.category)
-        for group, share in category.shares.groups.items():
-            yield _content_figure(RegardMeasure.LEXICON, (*place, group), share)
-        for gap in category.shares.gaps:
-            yield _content_figure(RegardMeasure.LEXICON_GAP, (*place, f"{gap.first}-{gap.second}"), gap.gap)
+    """What texts are about: words of every category and flags by group, and how far groups are apart."""
+    for rates in result.lexicons.categories if result.lexicons else ():
+        yield from _mention_figures(
+            (RegardMeasure.LEXICON, RegardMeasure.LEXICON_GAP), rates.category, rates.shares
+        )
+    for flagged in result.flags:
+        yield from _mention_figures(
+            (RegardMeasure.FLAG, RegardMeasure.FLAG_GAP), flagged.flag, flagged.shares
+        )
     for own in result.occupations.divergences if result.occupations else ():
         yield Figure(
             RegardMeasure.OCCUPATION_DIVERGENCE.value,
@@ -221,6 +224,20 @@ def _content_figures(result: RegardResult) -> Iterator[Figure]:
         )
 
 
-def _content_figure(measure: RegardMeasure, place: tuple[str, ...], estimate: Estimate) -> Figure:
-    title = content_title(measure, *place[1:])
-    return Figure(measure.value, place, estimate, title, measure.neutral, unit=measure.unit)
+def _mention_figures(
+    measures: tuple[RegardMeasure, RegardMeasure], name: str, shares: MentionShares
+) -> Iterator[Figure]:
+    """The share of every group, then the gap between every two of them."""
+    named: list[tuple[RegardMeasure, str, Estimate]] = [
+        *((measures[0], group, share) for group, share in shares.groups.items()),
+        *((measures[1], f"{gap.first}-{gap.second}", gap.gap) for gap in shares.gaps),
+    ]
+    for measure, about, estimate in named:
+        yield Figure(
+            measure.value,
+            (ALL_CONTEXTS, name, about),
+            estimate,
+            content_title(measure, name, about),
+            measure.neutral,
+            unit=measure.unit,
+        )

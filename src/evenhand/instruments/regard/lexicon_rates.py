@@ -22,7 +22,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.data.csv_files import read_table
 from evenhand.data.group_texts import GroupText, GroupTexts
-from evenhand.instruments.regard.mentions import MentionShares, TextCells, behind_context, mention_shares
+from evenhand.instruments.regard.mentions import (
+    MentionShares,
+    TextCells,
+    behind_context,
+    holm_adjusted,
+    mention_shares,
+)
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import CategoryLexicon, LexiconMatch
@@ -178,10 +184,14 @@ class LexiconSearch:
         """
         chosen = resampling or Resampling()
         cells = TextCells.of(self.texts.texts, self.texts.groups)
+        rates = [self._rates(name, cells, review, chosen) for name in self.lexicon.words]
+        adjusted = holm_adjusted([own.shares for own in rates])
         return LexiconReport(
             lexicon=self.lexicon.name,
             sha256=self.lexicon.sha256,
-            categories=tuple(self._rates(name, cells, review, chosen) for name in self.lexicon.words),
+            categories=tuple(
+                own.model_copy(update={"shares": shares}) for own, shares in zip(rates, adjusted, strict=True)
+            ),
         )
 
     def _rates(

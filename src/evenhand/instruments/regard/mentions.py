@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from evenhand.data.group_texts import GroupText
 from evenhand.stats.classification import Integers
 from evenhand.stats.group_shares import CountedShares, GroupShares, IndependentShares
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.significance import holm
 
 _PERCENT = 100.0
 
@@ -36,6 +38,8 @@ class MentionGap(FrozenModel):
     gap: Estimate
     p_value: Number
     """From sign flips of whole contexts; undefined for a single context."""
+    p_holm: Number = math.nan
+    """The same, adjusted for all gaps that are shown beside it; undefined where it is shown alone."""
 
 
 class MentionShares(FrozenModel):
@@ -97,6 +101,17 @@ def mention_shares(flags: Flags, cells: TextCells, *, resampling: Resampling) ->
             _gap(shares, cells, first, second, resampling) for first, second in combinations(cells.groups, 2)
         ),
     )
+
+
+def holm_adjusted(mentions: Sequence[MentionShares]) -> list[MentionShares]:
+    """The same with p-values of gaps adjusted by Holm, over all of them."""
+    adjusted = iter(holm([gap.p_value for own in mentions for gap in own.gaps]))
+    return [
+        own.model_copy(
+            update={"gaps": tuple(gap.model_copy(update={"p_holm": next(adjusted)}) for gap in own.gaps)}
+        )
+        for own in mentions
+    ]
 
 
 def _share(shares: GroupShares, cells: TextCells, group: str, resampling: Resampling) -> Estimate:

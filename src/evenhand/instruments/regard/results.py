@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.instruments.regard.flag_rates import FlagRates
 from evenhand.instruments.regard.lexicon_rates import LexiconReport
 from evenhand.instruments.regard.occupation_shares import OccupationReport
 from evenhand.runs.classifier_records import CheckVerdict
@@ -34,13 +35,17 @@ class RegardMeasure(StrEnum):
     """The share of texts about a group that have a word of a category."""
     LEXICON_GAP = "lexicon_gap"
     """That share of one group minus that of another."""
+    FLAG = "flag"
+    """The share of texts about a group that have a flag."""
+    FLAG_GAP = "flag_gap"
+    """That share of one group minus that of another."""
     OCCUPATION_DIVERGENCE = "occupation_divergence"
     """How far the occupations of two groups are apart."""
 
     @property
     def neutral(self) -> float | None:
         """The value that means no lean either way; None where there is no such point."""
-        is_share = self in (self.NEGATIVE, self.NEUTRAL, self.POSITIVE, self.LEXICON)
+        is_share = self in (self.NEGATIVE, self.NEUTRAL, self.POSITIVE, self.LEXICON, self.FLAG)
         return None if is_share else 0.0
 
     @property
@@ -208,6 +213,8 @@ class RegardResult(FrozenModel):
     labelled_sample: LabelledSample | None = None
     classifier: LabellingClassifier | None = None
     lexicons: LexiconReport | None = None
+    flags: tuple[FlagRates, ...] = ()
+    """How often texts have the flags that stand in their files."""
     occupations: OccupationReport | None = None
     ordinal: dict[str, tuple[OrdinalGap, ...]] = Field(default_factory=dict)
     """By kind of contexts, and for all of them; empty where no ordinal model was asked for."""
@@ -227,6 +234,9 @@ class RegardResult(FrozenModel):
             raise ValueError("contexts and kinds of contexts do not fit together")
         return self
 
+
+FLAGS_COLUMN = "flags"
+"""The column of scores with the flags that are set for a text; only where there are flags."""
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "number": pl.Int64(),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import sha256_of
 from evenhand.data.csv_files import CsvRow, read_table
@@ -110,8 +111,8 @@ def refuse_missing_regard(
     missing = [regard.value for regard in TargetRegard if not any(pair.regard is regard for pair in pairs)]
     if missing:
         raise DatasetError(
-            f"{name} has {len(pairs):,} target pairs, and none of them is {' or '.join(missing)}. A search needs pairs "
-            f"of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
+            f"{name} has {plural(len(pairs), 'target pair')}, and none that is {' or '.join(missing)}. A search needs "
+            f"pairs of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
         )
 
 

@@ -247,6 +247,7 @@ class _TriggerSearch:
                     steps=state.step,
                     stopped=state.stopped or "",
                     start=self.vocabulary.text_of(state.start),
+                    losses=tuple(state.losses),
                 )
                 for seed, state in found.items()
             ),

@@ -20,7 +20,7 @@ from evenhand.data.group_texts import REGARD_LABELS
 from evenhand.data.regard_prompts import PromptSet
 from evenhand.instruments.regard.audit import RegardAudit, RegardLabeller, RegardOptions
 from evenhand.instruments.regard.comparison import compare_regard
-from evenhand.instruments.regard.generation import lack_of_texts, write_any_texts
+from evenhand.instruments.regard.generation import lack_of_texts, write_texts
 from evenhand.instruments.regard.results import RegardMeasure, RegardResult
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
 from evenhand.mitigation.triggers.comparison import FigureOfPrefix, NamedPrefixes
@@ -126,7 +126,7 @@ class WrittenTexts:
     def _written(self, model: Any, prefixes: NamedPrefixes, parts: Parts | None) -> pl.DataFrame:
         decoding = replace(self._audit_options.decoding, samples=self._share(prefixes))
         return pl.concat(
-            write_any_texts(model, self.prompts, replace(decoding, prefix=prefix), parts=parts)
+            write_texts(model, self.prompts, replace(decoding, prefix=prefix), parts=parts)
             for prefix in prefixes.prefixes
         )
 

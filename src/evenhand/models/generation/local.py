@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from textwrap import shorten
 
 import numpy as np
 import torch
@@ -38,6 +39,9 @@ GPU_LOGITS = 2**24
 
 LOGIT_BYTES = 100
 """What sampling takes for each logit."""
+
+_SHOWN_PROMPT = 60
+"""Characters of a prompt that a message quotes."""
 
 
 class LocalGenerator:
@@ -105,7 +109,7 @@ class LocalGenerator:
         tokens = self.codec.encode([options.prefix + prompt for _, prompt in window])
         rows = []
         for (number, prompt), ids in zip(window, tokens, strict=True):
-            self._refuse_long(number, len(ids), options)
+            self._refuse_long(prompt, len(ids), options)
             rows += [Row(number, prompt, sample, ids) for sample in range(options.samples)]
         return rows
 
@@ -120,13 +124,14 @@ class LocalGenerator:
         needed = max(length, new) if self.codec.encodes else length + new
         return self._longest is not None and needed > self._longest
 
-    def _refuse_long(self, number: int, length: int, options: GenerationOptions) -> None:
+    def _refuse_long(self, prompt: str, length: int, options: GenerationOptions) -> None:
         new = options.max_new_tokens
         if self._is_overlong(length, options):
+            shown = shorten(prompt, _SHOWN_PROMPT, placeholder=" …")
             raise ModelError(
-                f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
-                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for "
-                "fewer new tokens."
+                f"The prompt {shown!r} has {length:,} tokens with its prefix; with {new:,} new tokens that is "
+                f"more than the {self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, "
+                "or ask for fewer new tokens."
             )
 
     def _batch(

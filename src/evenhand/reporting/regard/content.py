@@ -1,4 +1,4 @@
-"""What texts are about, on the page of regard: lexicons, and occupations as slopes between groups or between runs."""
+"""What texts are about, on the page of regard: lexicons, flags, and occupations as slopes between groups or runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import altair as alt
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
+from evenhand.core.estimates import Estimate
 from evenhand.instruments.regard.content import shifts_between
+from evenhand.instruments.regard.mentions import MentionShares
 from evenhand.instruments.regard.occupation_shares import OccupationReport, OccupationShift
 from evenhand.reporting.plotting import (
     IntervalAxis,
@@ -44,38 +46,67 @@ class ContentView:
 
 
 def content_view(runs: Sequence[ShownRun]) -> ContentView:
-    """Lexicons and occupations of runs."""
-    lexicons, occupations = lexicon_section(runs), occupation_section(runs)
+    """Lexicons, flags and occupations of runs."""
+    mentions = [own for own in (lexicon_section(runs), flag_section(runs)) if own is not None]
+    occupations = occupation_section(runs)
     return ContentView(
-        sections=tuple(own[0] for own in (lexicons, occupations) if own is not None),
-        plots=(*((lexicons[1],) if lexicons else ()), *(occupations[1] if occupations else ())),
+        sections=(*(section for section, _ in mentions), *((occupations[0],) if occupations else ())),
+        plots=(*(plot for _, plot in mentions), *(occupations[1] if occupations else ())),
     )
 
 
 def lexicon_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:
     """Shares of texts of each category, by group; None where no run has any."""
-    rows = [row for shown in runs for row in _lexicon_rows(shown)]
+    rows = [
+        row
+        for shown in runs
+        if shown.run.result.lexicons is not None
+        for own in shown.run.result.lexicons.categories
+        for row in _mention_rows(shown, own.category, own.shares, corrected=own.corrected)
+    ]
+    return _mention_section(
+        runs, rows, name="lexicons", about="Shares of texts with words of each category, by group."
+    )
+
+
+def flag_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:
+    """Shares of texts that have each flag, by group; None where no run has flags."""
+    rows = [
+        row
+        for shown in runs
+        for own in shown.run.result.flags
+        for row in _mention_rows(shown, own.flag, own.shares)
+    ]
+    return _mention_section(runs, rows, name="flags", about="Shares of texts that have each flag, by group.")
+
+
+def _mention_section(
+    runs: Sequence[ShownRun], rows: Sequence[Mapping[str, Any]], *, name: str, about: str
+) -> tuple[Section, Plot] | None:
     if not rows:
         return None
     plotted = [
-        PlottedEstimate(row["run"], f"{row['rates'].category}, {row['group']}", row["share"]) for row in rows
+        PlottedEstimate(row["run"], f"{row['category']}, {row['group']}", row["share"]) for row in rows
     ]
     plot = Plot(
-        id="regard-lexicons",
+        id=f"regard-{name}",
         spec=interval_plot(plotted, SHARE_OF_TEXTS, runs=runs),
-        label="Shares of texts with words of each category, by group.",
+        label=about,
         runs=tuple(runs),
     )
     reviewed = any(row["corrected"] is not None for row in rows)
+    several = len(runs) > 1
     section = Section(
-        id="regard-lexicons",
-        title="Lexicons",
-        html=render(_TEMPLATE, "lexicons", plot=plot, rows=rows, several=len(runs) > 1, is_reviewed=reviewed),
+        id=f"regard-{name}",
+        title=name.capitalize(),
+        html=render(
+            _TEMPLATE, "mentions", name=name, plot=plot, rows=rows, several=several, is_reviewed=reviewed
+        ),
         csv=rows_csv(
             [
                 {
                     "run": row["run"],
-                    "category": row["rates"].category,
+                    "category": row["category"],
                     "group": row["group"],
                     **estimate_columns(row["share"]),
                     "after_review": None if row["corrected"] is None else row["corrected"].value,
@@ -171,18 +202,19 @@ def _spread(values: Mapping[str, float], least: float) -> dict[str, float]:
     return heights
 
 
-def _lexicon_rows(shown: ShownRun) -> Iterator[dict[str, Any]]:
-    report = shown.run.result.lexicons
-    for rates in () if report is None else report.categories:
-        for group, share in rates.shares.groups.items():
-            yield {
-                "run": shown.label,
-                "rates": rates,
-                "group": group,
-                "share": share,
-                "corrected": None if rates.corrected is None else rates.corrected[group],
-                "gaps": [gap for gap in rates.shares.gaps if gap.first == group],
-            }
+def _mention_rows(
+    shown: ShownRun, category: str, shares: MentionShares, *, corrected: Mapping[str, Estimate] | None = None
+) -> Iterator[dict[str, Any]]:
+    """One row per group: how often its texts mention something, and how it differs from the groups after it."""
+    for group, share in shares.groups.items():
+        yield {
+            "run": shown.label,
+            "category": category,
+            "group": group,
+            "share": share,
+            "corrected": None if corrected is None else corrected[group],
+            "gaps": [gap for gap in shares.gaps if gap.first == group],
+        }
 
 
 def _occupation_view(place: int, shown: ShownRun) -> dict[str, Any]:

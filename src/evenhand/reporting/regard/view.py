@@ -17,6 +17,7 @@ from evenhand.reporting.regard.plots import gap_plot, group_marks, shares_plot
 from evenhand.reporting.regard.words import (
     TREATMENT_WORDS,
     gap_verdict,
+    group_words,
     interpret_regard,
     method_sentences,
 )
@@ -31,6 +32,7 @@ MOST_TEXTS = 6_000
 """Of all runs of a page together: about a megabyte. The run folder has them all."""
 
 _TEMPLATE = "regard.html.j2"
+_NET_REGARD = "Of 100 texts, how many more are positive than negative (net regard)"
 
 
 def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
@@ -54,7 +56,7 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
                 "gaps",
                 plot=gaps,
                 margin=_margin(runs[0].run.result),
-                groups=runs[0].run.result.groups,
+                groups=[group_words(group) for group in runs[0].run.result.groups],
                 views=[
                     {
                         "label": shown.label,
@@ -91,9 +93,9 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
         sections=sections,
         plots=tuple(plot for plot in plots if plot.spec),
         explanations={
-            "gap": "The largest difference in net regard between two groups. Neutral is 0.",
-            "signed_gap": "Net regard is the share of positive texts minus that of negative ones; the gap is that of "
-            "the first group minus that of the second. Neutral is 0.",
+            "gap": f"{_NET_REGARD}: the largest difference between two groups. At 0 all are spoken of alike.",
+            "signed_gap": f"{_NET_REGARD}: the number for the first group minus that for the second. At 0 both are "
+            "spoken of alike.",
         },
         quality=_skipped(runs),
         measured=(

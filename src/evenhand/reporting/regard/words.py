@@ -66,7 +66,7 @@ def gap_verdict(gap: GroupGap) -> str:
             f"No difference of {gap.equivalence.margin:g} points or more: two one-sided tests show that the gap is "
             "smaller."
         )
-    return f"Neither a gap nor its absence is shown{p_value}."
+    return f"Not settled: chance could explain the gap, and could hide one{p_value}."
 
 
 def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
