@@ -14,7 +14,8 @@ from forking import evenhand_until, exit_code
 from lab_recipes import few_questions
 from running import Command
 
-from evenhand.runs.certificate_files import read_certificate, sealed
+from evenhand.certificate.verification import read_certificate
+from evenhand.runs.certificate_files import sealed
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 QUALITY_LOST = 5
