@@ -6,11 +6,12 @@ import csv
 import datetime
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from fuzz_inputs import QUICK, write_pairs
@@ -78,7 +79,7 @@ def make_eurogest(place: Path) -> None:
     _write_forms(place, rows, name="Polish")
 
 
-def _write_forms(place: Path, rows: list[dict[str, object]], *, name: str) -> None:
+def _write_forms(place: Path, rows: Sequence[dict[str, Any]], *, name: str) -> None:
     for form in FORMS:
         (place / form).mkdir(parents=True)
         path = place / form / f"{name}.{form}"
@@ -157,7 +158,7 @@ def _translate(source: Path, table: Path, out: Path) -> None:
 
 def _first_id(folder: Path) -> str:
     with open_translation(folder) as translation:
-        return next(iter(translation.changes.document.items))
+        return str(next(iter(translation.changes.document.items)))
 
 
 def _repair(folder: Path) -> None:
@@ -166,7 +167,8 @@ def _repair(folder: Path) -> None:
 
 def _write_review(folder: Path, *, is_table: bool) -> None:
     """Verdicts of two people and an arbiter on the first items."""
-    with open_table(folder) if is_table else open_translation(folder) as translation:
+    opened: Any = open_table(folder) if is_table else open_translation(folder)
+    with opened as translation:
         items = list(translation.changes.document)[:2]
     people = (("Ann", ReviewRole.REVIEWER), ("Ben", ReviewRole.REVIEWER), ("Cleo", ReviewRole.ARBITER))
     rows = [

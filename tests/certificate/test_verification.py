@@ -137,7 +137,12 @@ def test_inputs_belong_to_their_certificate(place: Path) -> None:
 def test_figures_that_fit_no_formula_are_refused(place: Path) -> None:
     path = runs_folder(place) / "inputs.json"
     inputs = json.loads(path.read_bytes())
-    for change in ({"held_out": {**inputs["held_out"], "documents": [1]}}, {"settings": {}}, {"answers": 3}):
+    changes: list[Document] = [
+        {"held_out": {**inputs["held_out"], "documents": [1]}},
+        {"settings": {}},
+        {"answers": 3},
+    ]
+    for change in changes:
         path.write_text(json.dumps({**inputs, **change}), encoding="utf-8")
         reseal(place, lambda own: own.update(inputs=sha256_of(path.read_bytes())))
         with pytest.raises(RunError, match="cannot be verified"):

@@ -239,12 +239,12 @@ def test_pairs_that_were_changed_are_refused(tmp_path: Path) -> None:
     path.symlink_to("/dev/zero")
     with pytest.raises(DatasetError, match="missing or was changed"):
         list(pairs.frames("train"))
-    record = pairs.folder / "pairs.json"
-    document = json.loads(record.read_bytes())
-    record.write_text(json.dumps({**document, "shards": {"train-/../../x": "0"}}))
+    place = pairs.folder / "pairs.json"
+    document = json.loads(place.read_bytes())
+    place.write_text(json.dumps({**document, "shards": {"train-/../../x": "0"}}))
     with pytest.raises(DatasetError, match="is no file of the folder"):
         open_next_sentence_pairs(pairs.folder)
-    record.unlink()
-    record.symlink_to("/dev/zero")
+    place.unlink()
+    place.symlink_to("/dev/zero")
     with pytest.raises(DatasetError, match="no folder of next-sentence pairs"):
         open_next_sentence_pairs(pairs.folder)

@@ -266,7 +266,8 @@ def test_a_finished_training_is_opened_and_another_is_not_replaced(
     with pytest.raises(RunError, match="holds another result"):
         trained(source, pairs, out, seed=5)
     point = {"epoch": 1, "pairs": 8, "accuracy": math.nan}
-    for damaged in ({"points": 3}, {"checkpoints": []}, {"checkpoints": [point]}):
+    curves: list[dict[str, Any]] = [{"points": 3}, {"checkpoints": []}, {"checkpoints": [point]}]
+    for damaged in curves:
         (out / HEAD_CURVE_FILE).write_text(json.dumps(damaged))
         with pytest.raises(RunError, match=r"is damaged .* Train the head again"):
             open_next_sentence_training(out)

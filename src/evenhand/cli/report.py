@@ -47,8 +47,8 @@ def report_command(
     The page works offline and puts several runs side by side, of whatever instruments, with their differences from the
     first run of each instrument.
 
-    The JSON file of a certificate is verified against the runs beside it, and its figures and verdicts are printed. The
-    exit code is 5 when quality is lost.
+    The JSON file of a certificate is verified against the folder beside it, which every figure and sentence must follow
+    from, and its figures and verdicts are printed. The exit code is 5 when quality is lost.
 
     **Examples**
 

@@ -105,8 +105,8 @@ class Seq2SeqTranslator:
         """How many texts fit into memory with the scores of a step: one over the vocabulary for each beam."""
         from evenhand.models.engine.memory import SCORE_COPIES, MemoryBudget
 
-        vocabulary = self._model.get_input_embeddings().num_embeddings
-        beams = self._model.generation_config.num_beams or 1
+        vocabulary: int = self._model.get_input_embeddings().num_embeddings
+        beams: int = self._model.generation_config.num_beams or 1
         return max(1, MemoryBudget.on(self._device).bytes // (SCORE_COPIES * 4 * vocabulary * beams))
 
     def _answers(self, rows: list[list[int]]) -> list[str]:
