@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import mitigation_records
+import numpy as np
 import pytest
 from certificate_runs import LABELLED, nudged, probes_alone, small_plan
 
 from evenhand.certificate import Finetuning, certify
+from evenhand.certificate.quality_figures import accuracy_of_answers
 from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of
@@ -58,7 +61,7 @@ def _row(document: Document, measure: str) -> Document:
     return dict(row)
 
 
-def _with_row(document: Document, measure: str, **changes: Any) -> None:
+def _with_row(document: Document, measure: str, /, **changes: Any) -> None:
     for row in document["quality"]:
         if row["measure"] == measure:
             row.update(changes)
@@ -158,3 +161,23 @@ def test_sentences_of_another_version_are_replaced(place: Path) -> None:
 
     reseal(place, change)
     assert read_certificate(place).words == own.words
+
+
+def test_an_undefined_figure_is_no_reason_to_refuse(place: Path) -> None:
+    """Classifiers that are alike at every seed have no p-value, for which the file has none."""
+    path = runs_folder(place) / "inputs.json"
+    inputs = json.loads(path.read_bytes())
+    inputs["answers"]["after"] = inputs["answers"]["before"]
+    path.write_text(json.dumps(inputs), encoding="utf-8")
+    answers = np.array(inputs["answers"]["before"], dtype=np.float64)
+    row = accuracy_of_answers(answers, answers, margin=-1.0, confidence=0.95)
+    assert row.p_value is not None
+    assert math.isnan(row.p_value)
+
+    def change(document: Document) -> None:
+        document["inputs"] = sha256_of(path.read_bytes())
+        document["environment"]["evenhand"] = "9.9.9"
+        _with_row(document, "accuracy", **json.loads(row.model_dump_json()))
+
+    reseal(place, change)
+    assert read_certificate(place).mitigation is not None

@@ -152,7 +152,7 @@ def _margins(inputs: CertificateInputs) -> Mapping[str, float]:
 
 def _states(certificate: Certificate, row: QualityRow) -> bool:
     own = [stated for stated in certificate.quality if stated.measure == row.measure]
-    return len(own) == 1 and equal_figures(own[0].model_dump(), row.model_dump())
+    return len(own) == 1 and equal_figures(_plain(own[0]), _plain(row))
 
 
 def _measured_without_inputs(certificate: Certificate, inputs: CertificateInputs) -> QualityRow | None:
@@ -191,11 +191,11 @@ def _has_baseline_perplexity(certificate: Certificate, inputs: CertificateInputs
         resampling=resampling_of(certificate.statistics),
         documents=np.array(text.documents),
     )
-    return equal_figures(stated.model_dump(), row.model_dump())
+    return equal_figures(_plain(stated), _plain(row))
 
 
 def _plain(value: Any) -> Any:
-    """A field as plain values, so that figures of other machines can be compared digit by digit."""
+    """A field as JSON has it: an undefined figure is none there, and other machines may differ in the last digits."""
     if isinstance(value, FrozenModel):
         return value.model_dump(mode="json")
     if isinstance(value, list | tuple):
