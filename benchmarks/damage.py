@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import yaml
+from damaged_gguf import change_gguf
+from damaged_values import LONG_SENTENCE, Chance, changed_value, hostile_value
 
 LFS_POINTER = (
     b"version https://git-lfs.github.com/spec/v1\n"
@@ -24,19 +26,8 @@ LFS_POINTER = (
 )
 """What a clone without git-LFS has in the place of a large file."""
 
-LONG_SENTENCE = "He was late, and she said that the doctor was not. " * 42_000
-"""Two megabytes."""
-
 ENCODINGS = ("utf-16", "utf-32", "latin-1", "cp1252", "mac_roman", "utf-8-sig", "utf-7", "cp037")
 
-HOSTILE: tuple[Any, ...] = (
-    None, True, 0, -1, 1, 2**31, 2**63, -(2**63), 10**400, 0.5, 1e308, -1e308, 5e-324, float("nan"), float("inf"),
-    "", " ", "0", "x", "../..", "..", "/dev/zero", "/etc/passwd", "a\0b", "\ud800", "\u2028", "BLANK", "[MASK]",
-    "😀" * 9, [], [[]], {}, {"a": {}}, [None], ["x", 1], {"": ""},
-)  # fmt: skip
-"""Values that nobody expects where they stand."""
-
-Chance = random.Random
 FileDamage = Callable[[Path, Chance], None]
 
 
@@ -208,52 +199,31 @@ def nest_deeply(path: Path, chance: Chance) -> None:
     path.write_bytes(b"[" * depth + path.read_bytes() + b"]" * depth)
 
 
-def changed_value(document: Any, chance: Chance) -> Any:
-    """A copy of a JSON value with one change somewhere in it."""
-    if not isinstance(document, dict | list) or not document or chance.random() < 0.02:
-        return _hostile(chance)
-    copy: Any = dict(document) if isinstance(document, dict) else list(document)
-    keys: list[Any] = list(copy) if isinstance(copy, dict) else list(range(len(copy)))
-    key = chance.choice(keys)
-    if isinstance(copy[key], dict | list) and copy[key] and chance.random() < 0.75:
-        copy[key] = changed_value(copy[key], chance)
-        return copy
-    way = chance.randrange(6)
-    if way == 0:
-        del copy[key]
-    elif way == 1 and isinstance(copy, dict):
-        copy[f"{key}x"] = copy.pop(key)
-    elif way == 1:
-        copy.insert(key, copy[key])
-    elif way == 2:
-        other = chance.choice(keys)
-        copy[key], copy[other] = copy[other], copy[key]
-    elif way == 3:
-        copy[key] = _retyped(copy[key])
-    else:
-        copy[key] = _hostile(chance)
-    return copy
-
-
-def _retyped(value: Any) -> Any:
-    """The value as another type."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return list(value.values())
-    if isinstance(value, list):
-        return {str(number): each for number, each in enumerate(value)}
-    return str(value)
-
-
-def _hostile(chance: Chance) -> Any:
-    return LONG_SENTENCE if chance.random() < 0.02 else chance.choice(HOSTILE)
-
-
 def _json(document: Any) -> bytes:
     return json.dumps(document).encode()
 
 
+def change_yaml(path: Path, chance: Chance) -> None:
+    """One value of a YAML document that is gone, of another type, huge, or somewhere else."""
+    try:
+        document = yaml.safe_load(path.read_bytes())
+    except (yaml.YAMLError, ValueError):
+        return flip_bytes(path, chance)
+    for _ in range(chance.choice((1, 1, 1, 3))):
+        document = changed_value(document, chance)
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return None
+
+
+def swell_yaml(path: Path, chance: Chance) -> None:
+    """Aliases of aliases, which a careless reader writes out in full."""
+    depth = chance.choice((4, 9, 30))
+    bombs = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    bombs += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, depth)]
+    path.write_bytes(path.read_bytes() + "\n".join(["", *bombs, f"labels: *a{depth - 1}", ""]).encode())
+
+
+YAML: list[FileDamage] = [*([change_yaml] * 8), swell_yaml, *TEXT]
 JSON: list[FileDamage] = [*([change_json] * 8), nest_deeply, encode_otherwise, put_hostile_text]
 JSON_LINES: list[FileDamage] = [*([change_json_line] * 4), *TEXT]
 
@@ -273,7 +243,7 @@ def change_table(path: Path, chance: Chance) -> None:
             row[column] = row[other] if chance.random() < 0.5 else chance.choice(("x", "", "Text ", "id"))
     if way > 2:
         row = chance.choice(rows)
-        strange = _hostile(chance)
+        strange = hostile_value(chance)
         row[chance.randrange(len(row))] = strange if isinstance(strange, str) else json.dumps(strange)
         row += [""] * chance.choice((0, 0, 1, 500))
     text = "\n".join(separator.join(row) for row in rows)
@@ -380,6 +350,8 @@ TENSORS: list[FileDamage] = [change_tensors_header, *([change_tensors] * 3)]
 
 BY_SUFFIX: Mapping[str, list[FileDamage]] = {
     ".json": JSON,
+    ".yaml": YAML,
+    ".gguf": [change_gguf] * 8,
     ".jsonl": JSON_LINES,
     ".csv": TABLE,
     ".tsv": TABLE,

@@ -17,6 +17,7 @@ memory, which are replaced when they hang or die.
 from __future__ import annotations
 
 import argparse
+import io
 import multiprocessing
 import os
 import random
@@ -29,6 +30,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -80,9 +82,10 @@ def make_inputs(folder: Path, readers: Iterable[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     from fuzz_readers import READERS
 
-    for reader in READERS:
-        if reader.name in readers:
-            reader.make(folder / reader.name)
+    with redirect_stdout(io.StringIO()):  # commands print what they did
+        for reader in READERS:
+            if reader.name in readers:
+                reader.make(folder / reader.name)
 
 
 def try_case(case: Case, inputs: Path, scratch: Path) -> Outcome:
@@ -296,6 +299,7 @@ def main() -> None:
     else:
         cases = cases_of(options.mutations, seed=options.seed, only=options.only)
     with tempfile.TemporaryDirectory(prefix="fuzz") as name:
+        os.environ["EVENHAND_HOME"] = str(Path(name, "home"))
         inputs, scratch = Path(name, "inputs"), Path(name, "scratch")
         make_inputs(inputs, {case.reader for case in cases})
         outcomes = try_all(cases, inputs, scratch, workers=options.workers)

@@ -126,6 +126,8 @@ def seal_certificate(folder: Path) -> None:
         for name in document["runs"]:
             content = (folder / "certificate" / name / "record.json").read_bytes()
             document["runs"][name] = hashlib.sha256(content).hexdigest()
+        inputs = (folder / "certificate" / "inputs.json").read_bytes()
+        document["inputs"] = hashlib.sha256(inputs).hexdigest()
         document.pop("sha256", None)
         digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
         path.write_text(json.dumps(document | {"sha256": digest}), encoding="utf-8")

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_inputs
+import fuzz_models
 import fuzz_regard
+import fuzz_texts
 from fuzz_inputs import QUICK
 
 import evenhand as eh
@@ -248,4 +250,21 @@ READERS = (
     Reader("corpora", 2, fuzz_inputs.make_corpora, read_corpus),
     Reader("twin pairs", 1, fuzz_inputs.make_twin_pairs, read_twins),
     Reader("calibrations", 1, fuzz_inputs.make_calibrations, read_calibration),
-)
+    Reader("GGUF files", 3, fuzz_models.make_gguf, fuzz_models.read_gguf),
+    Reader(
+        "next-sentence pairs", 1, fuzz_models.make_next_sentence_pairs, fuzz_models.read_next_sentence_pairs,
+        fuzz_models.seal_pairs,
+    ),
+    Reader("next-sentence heads", 2, fuzz_models.make_heads, fuzz_models.read_head),
+    Reader("SHADES files", 1, fuzz_texts.make_shades, fuzz_texts.read_published_pairs),
+    Reader("EuroGEST files", 1, fuzz_texts.make_eurogest, fuzz_texts.read_published_pairs),
+    Reader(
+        "translations", 2, fuzz_texts.make_translations, fuzz_texts.read_translation,
+        fuzz_texts.seal_translation,
+    ),
+    Reader(
+        "translation tables", 1, fuzz_texts.make_translation_tables, fuzz_texts.read_translation_tables
+    ),
+    Reader("surveys and schemes", 2, fuzz_texts.make_yaml, fuzz_texts.read_yaml),
+    Reader("trigger targets", 1, fuzz_texts.make_targets, fuzz_texts.read_trigger_targets),
+)  # fmt: skip

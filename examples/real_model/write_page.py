@@ -17,9 +17,9 @@ from typing import Any
 
 import altair as alt
 
+from evenhand.certificate.verification import read_certificate
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import Certificate
 from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
 from evenhand.runs.run import open_run

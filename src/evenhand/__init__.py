@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
+    from evenhand.certificate.verification import read_certificate
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, filled_spans
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from evenhand.regard.gender_balance import balance_genders
     from evenhand.regard.texts import RegardTexts, read_regard_texts
     from evenhand.reporting import format_table, write_certificate_page, write_page
-    from evenhand.runs.certificate_files import read_certificate
     from evenhand.runs.certificates import Certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
     from evenhand.runs.figures import Figure
@@ -154,7 +154,7 @@ _HOME = {
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_annotations": "evenhand.data.annotation_files",
-    "read_certificate": "evenhand.runs.certificate_files",
+    "read_certificate": "evenhand.certificate.verification",
     "read_group_texts": "evenhand.data.group_text_files",
     "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",

@@ -9,7 +9,7 @@ import probe_runs
 import pytest
 
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.measurements import Measurements
 
 SAME_FILES = certificates.model("bert-small", "sha256 1")
 

@@ -18,13 +18,14 @@ from measuring import probe_pairs
 from evenhand.certificate import Finetuning, certify, finetuning, measuring
 from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_answers
+from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
 from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_files import read_certificate, sealed
+from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate, verdict_of
 from evenhand.runs.run import Run

@@ -18,7 +18,7 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.plan import HeldOutText, Margins
-from evenhand.certificate.quality import (
+from evenhand.certificate.quality_figures import (
     accuracy_of_answers,
     bits_per_character_row,
     perplexity_row,
@@ -31,9 +31,9 @@ from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
+from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.defaults.mitigating import default_margins
 from evenhand.workflows.measure import evaluate
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evenhand.certificate.measuring import Measurements
-from evenhand.certificate.plan import CertificatePlan, Margins, Measurement
+from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.plan import Margins
 from evenhand.certificate.regard import regard_quality_rows
 from evenhand.core.errors import EvenhandError
 from evenhand.data.group_texts import GroupText, GroupTexts
-from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.instrument import REGARD
@@ -24,7 +23,7 @@ from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
 FEW = Resampling(resamples=200)
-PLAN = CertificatePlan(measurements=(Measurement("malor", MalorOptions()),), resampling=FEW)
+MARGINS: dict[str, Any] = {"distinct": Margins().distinct, "content": Margins().content, "resampling": FEW}
 CONTEXTS = tuple(f"context {number}" for number in range(6))
 VARIED = ("a b c", "d e f", "g h i", "j k l")
 REPEATED = ("x y z", "x y z", "x y z", "u v w")
@@ -62,28 +61,27 @@ def distinct(endings: tuple[str, ...]) -> float:
 def test_repetition_and_other_words_are_losses_of_quality() -> None:
     before, after = (run_of(own, {"woman": "0", "man": "0"}) for own in (VARIED, REPEATED))
 
-    repetition, shift = regard_quality_rows(measured(before), measured(after), PLAN)
+    repetition, shift = regard_quality_rows(measured(before), measured(after), **MARGINS)
 
     assert (repetition.measure, shift.measure) == ("distinct-2", "content shift")
     assert repetition.before == pytest.approx(distinct(VARIED))
     assert repetition.after == pytest.approx(distinct(REPEATED))
     assert repetition.difference.value == pytest.approx(distinct(REPEATED) - distinct(VARIED))
     assert repetition.verdict is QualityVerdict.LOST
-    assert shift.difference.value > PLAN.margins.content
+    assert shift.difference.value > Margins().content
     assert shift.verdict is QualityVerdict.LOST
 
 
 def test_margins_may_be_wider() -> None:
     before, after = (run_of(own, {"woman": "0", "man": "0"}) for own in (VARIED, REPEATED))
-    wide = replace(PLAN, margins=Margins(distinct=90.0, content=0.99))
 
-    rows = regard_quality_rows(measured(before), measured(after), wide)
+    rows = regard_quality_rows(measured(before), measured(after), distinct=90.0, content=0.99, resampling=FEW)
 
     assert [row.verdict for row in rows] == [QualityVerdict.KEPT] * 2
 
 
 def test_models_that_wrote_nothing_have_no_such_rows() -> None:
-    assert regard_quality_rows(measured(None), measured(None), PLAN) == ()
+    assert regard_quality_rows(measured(None), measured(None), **MARGINS) == ()
 
 
 def test_the_gap_in_regard_is_a_row_of_bias() -> None:

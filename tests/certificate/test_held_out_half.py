@@ -20,8 +20,9 @@ from certificate_runs import nudged
 from evenhand.certificate import CertificatePlan, Measurement, certify
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.mitigated import summarise
+from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import DatasetError
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.probes import FEWEST_HELD_OUT, ProbeSet, held_out_half
@@ -44,7 +45,6 @@ from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.bias_words import sample_words
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
-from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.mitigation_records import UnseenRecord
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.run import Run

@@ -17,7 +17,7 @@ from slow_malor import small_probes
 from zoo_fixtures import Zoo
 
 from evenhand.certificate import CertificatePlan, Finetuning, Measurement, finetuning_preset
-from evenhand.certificate.quality import perplexity_row
+from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.certificate.seeds import ModelRows, compare_seeds, over_models
 from evenhand.cli.mitigation_options import chosen_finetuning
 from evenhand.core.errors import EvenhandError, UnknownNameError
@@ -29,9 +29,9 @@ from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.seeds import seeds_rows
 from evenhand.runs.certificate_quality import PERCENT, QualityRow, QualityVerdict
 from evenhand.runs.certificate_seeds import SeedsComparison
+from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.crossed import crossed_mean_interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.certify import certify_seeds
 
 PLAN = CertificatePlan(

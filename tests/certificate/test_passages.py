@@ -15,7 +15,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from evenhand.certificate import HeldOutText
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import FEWEST_SENTENCES, PASSAGE, CertificatePlan
-from evenhand.certificate.quality import PASSAGES, held_out_row, passages_row
+from evenhand.certificate.quality import held_out_row, passages_row
+from evenhand.certificate.quality_figures import PASSAGES
 from evenhand.models.language_model import load_language_model
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 

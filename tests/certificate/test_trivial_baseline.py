@@ -14,6 +14,7 @@ from certificate_runs import probes_alone, small_plan
 
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement, certify
 from evenhand.certificate.baseline import fit_shifts, term_tokens, token_shifts
+from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
 from evenhand.core.experiments import Experiment
 from evenhand.data.probes import load_probes
@@ -25,7 +26,7 @@ from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_files import read_certificate, sealed
+from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate, FittedShift, TrivialBaseline
 from evenhand.runs.run import open_run
@@ -248,14 +249,19 @@ def test_a_baseline_that_its_run_does_not_give_is_refused(
     certificate, place = shifted
     baseline = certificate.baseline
     assert baseline is not None
-    worse = tuple(row.model_copy(update={"after": 3.0}) for row in baseline.reached)
-    changed = sealed(
-        certificate.model_copy(update={"baseline": baseline.model_copy(update={"reached": worse})})
-    )
+    assert baseline.perplexity is not None
     shutil.copytree(place.with_suffix(""), tmp_path / "changed")
-    (tmp_path / "changed.json").write_text(changed.model_dump_json(), encoding="utf-8")
-    with pytest.raises(RunError, match="another trivial baseline"):
-        read_certificate(tmp_path / "changed.json")
+    worse: Any = tuple(row.model_copy(update={"after": 3.0}) for row in baseline.reached)
+    dearer: Any = baseline.perplexity.model_copy(update={"after": 99.0})
+    for changes, message in (
+        ({"reached": worse}, "another trivial baseline"),
+        ({"perplexity": dearer}, "something else under 'baseline'"),
+        ({"perplexity": None}, "something else under 'baseline'"),
+    ):
+        changed = certificate.model_copy(update={"baseline": baseline.model_copy(update=changes)})
+        (tmp_path / "changed.json").write_text(sealed(changed).model_dump_json(), encoding="utf-8")
+        with pytest.raises(RunError, match=message):
+            read_certificate(tmp_path / "changed.json")
 
 
 def test_without_text_there_is_none_and_the_certificate_says_so(menagerie: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from evenhand.certificate.bias import KeyedRow, split_by_training
-from evenhand.certificate.quality import accuracy_of_answers, perplexity_row
+from evenhand.certificate.quality_figures import accuracy_of_answers, perplexity_row
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
@@ -19,12 +19,12 @@ from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_ve
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
 from evenhand.runs.figures import Figure
+from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import distance_interval
-from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=400)

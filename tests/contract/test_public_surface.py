@@ -168,6 +168,20 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
     assert modules_after("import evenhand") & {"numpy", "polars", "scipy", "altair", "torch"} == set()
 
 
+def test_a_certificate_is_verified_without_torch() -> None:
+    loaded = modules_after("import evenhand\nevenhand.read_certificate")
+
+    assert "evenhand.certificate.verification" in loaded
+    assert {"torch", "transformers"} & loaded == set()
+
+
+def test_an_audit_does_not_wait_for_what_regard_needs() -> None:
+    loaded = modules_after("import evenhand.workflows.measure, evenhand\nevenhand.audit")
+
+    assert "evenhand.instruments.association.instrument" in loaded
+    assert {"evenhand.instruments.regard.audit", "evenhand.stats.ordinal"} & loaded == set()
+
+
 def test_evaluating_and_the_checks_for_tests_do_without_the_command_line_and_torch() -> None:
     loaded = modules_after("import evenhand.testing, evenhand\nevenhand.evaluate\nevenhand.compare")
 

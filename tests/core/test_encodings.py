@@ -46,6 +46,12 @@ def archive() -> bytes:
             "Its byte order mark says UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8.",
         ),
         (GERMAN.encode("utf-32"), "iconv -f UTF-32 "),
+        (
+            GERMAN.encode("utf-32-le"),
+            "Three of four bytes are zero, as in UTF-32LE. ",
+        ),
+        (GERMAN.encode("utf-32-be"), "iconv -f UTF-32BE "),
+        ("plain".encode("utf-32-be"), "iconv -f UTF-32BE "),
         (GERMAN.encode("utf-16-le"), "Every second byte is zero, as in UTF-16LE. "),
         (GERMAN.encode("utf-16-be"), "iconv -f UTF-16BE "),
         ("plain".encode("utf-16-le"), "iconv -f UTF-16LE "),

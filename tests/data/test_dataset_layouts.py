@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from evenhand.data import (
     load_pairs,
     named_datasets,
 )
+from evenhand.data.layouts import passed_over
 
 LINES = "woman|The woman is a BLANK.|nurse|engineer|cloud\nman|The man is a BLANK.|pilot|nurse|stone\n"
 
@@ -184,6 +186,21 @@ def test_pairs_in_a_file_that_is_named_after_its_language(tmp_path: Path) -> Non
     )
 
     assert load_dataset(file, kind=PairSet).language == "pt-BR"
+
+
+def test_files_of_a_folder_that_are_not_read_are_named(tmp_path: Path, run_evenhand_here: Command) -> None:
+    for name in ("pt-BR.json", "dev_ptbr.json", "en.json"):
+        builders.write_json(tmp_path / name, builders.document([builders.intra(1)], language=None))
+    (tmp_path / "notes.txt").write_text("mine")
+    unread = "Not read in .*: dev_ptbr\\.json\\. Only files that are named after a language"
+
+    assert re.match(unread, passed_over(tmp_path) or "")
+    for command in (("data", "describe", tmp_path), ("data", "check", tmp_path)):
+        done = run_evenhand_here(*command)
+        assert done.returncode == 0
+        assert re.search(unread, " ".join(done.stderr.split()))
+    (tmp_path / "dev_ptbr.json").unlink()
+    assert passed_over(tmp_path) is passed_over("starter") is None
 
 
 def test_a_folder_without_a_language_names_its_files(tmp_path: Path) -> None:

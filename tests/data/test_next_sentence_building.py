@@ -6,12 +6,14 @@ import json
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, RunError
+from evenhand.core.files import sha256_of_file
 from evenhand.data import next_sentence_building
 from evenhand.data.article_splitting import SplitSource
 from evenhand.data.corpus_sources import corpus_sources
@@ -218,9 +220,31 @@ def test_other_pairs_and_other_files_are_not_replaced(tmp_path: Path) -> None:
 def test_pairs_that_were_changed_are_refused(tmp_path: Path) -> None:
     pairs = build(written(tmp_path / "a.jsonl", numbered(40)))
     path = pairs.shards("train")[0]
-    pl.read_parquet(path).head(3).write_parquet(path)
+    frame = pl.read_parquet(path)
+    frame.head(3).write_parquet(path)
 
     with pytest.raises(DatasetError, match="missing or was changed"):
         list(open_next_sentence_pairs(pairs.folder).frames("train"))
+    for column, value in (("first", None), ("second", " "), ("follows", None), ("article", None)):
+        kind = frame.schema[column]
+        frame.with_columns(pl.lit(value).cast(kind).alias(column)).write_parquet(path)
+        record = replace(
+            pairs, record=pairs.record.model_copy(update={"shards": {path.name: sha256_of_file(path)}})
+        )
+        with pytest.raises(DatasetError, match="pairs without a sentence or an answer"):
+            list(record.frames("train"))
     with pytest.raises(DatasetError, match="no folder of next-sentence pairs"):
         open_next_sentence_pairs(tmp_path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(DatasetError, match="missing or was changed"):
+        list(pairs.frames("train"))
+    place = pairs.folder / "pairs.json"
+    document = json.loads(place.read_bytes())
+    place.write_text(json.dumps({**document, "shards": {"train-/../../x": "0"}}))
+    with pytest.raises(DatasetError, match="is no file of the folder"):
+        open_next_sentence_pairs(pairs.folder)
+    place.unlink()
+    place.symlink_to("/dev/zero")
+    with pytest.raises(DatasetError, match="no folder of next-sentence pairs"):
+        open_next_sentence_pairs(pairs.folder)

@@ -14,7 +14,8 @@ from forking import evenhand_until, exit_code
 from lab_recipes import few_questions
 from running import Command
 
-from evenhand.runs.certificate_files import read_certificate, sealed
+from evenhand.certificate.verification import read_certificate
+from evenhand.runs.certificate_files import sealed
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 QUALITY_LOST = 5
@@ -81,11 +82,13 @@ def test_a_certificate_is_verified_and_printed_by_report(
     assert "Verified" in done.stderr
     assert done.stdout == told
 
-    # Sentences follow from the rows, whatever the file says.
+    # Sentences follow from the rows, whoever sealed the file.
     certificate = read_certificate(place)
     boast = certificate.model_copy(update={"words": ("All is well.",)})
     place.write_text(sealed(boast).model_dump_json(), encoding="utf-8")
-    assert run_evenhand_here("report", place).stdout == told
+    boasting = run_evenhand_here("report", place)
+    assert boasting.returncode == 2
+    assert "something else under 'words'" in " ".join(boasting.stderr.split())
 
     place.write_text(place.read_text().replace("lowered", "kept"), encoding="utf-8")
     changed = run_evenhand_here("report", place)

@@ -33,15 +33,26 @@ QUICK = {
     "BEC-Pro files": 20,
     "calibrations": 8,
     "model folders": 8,
+    "GGUF files": 6,
+    "next-sentence pairs": 8,
+    "next-sentence heads": 4,
+    "SHADES files": 10,
+    "EuroGEST files": 10,
+    "translations": 8,
+    "translation tables": 16,
+    "surveys and schemes": 12,
+    "trigger targets": 20,
 }
 SEED = 14
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("inputs")
-    fuzz.make_inputs(folder, set(QUICK))
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENHAND_HOME", str(folder.parent / "home"))
+        fuzz.make_inputs(folder, set(QUICK))
+        yield folder
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
@@ -26,6 +27,7 @@ from evenhand.instruments.malor.questions import (
     question_chunks,
 )
 from evenhand.models.capabilities import ScoresText
+from evenhand.models.engine import rereading
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
@@ -33,6 +35,7 @@ from evenhand.testing import FakeModel
 BOTH = MalorOptions(direction="both", resampling=Resampling(resamples=100))
 ASKED = [(experiment, direction) for experiment in TRAINED_EXPERIMENTS for direction in ProbeDirection]
 TOLERANCE = 5e-5
+OCCUPATIONS = load_probes("en").occupations
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -130,3 +133,31 @@ def test_memory_does_not_grow_with_the_number_of_sentences(
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 2 * peaks[1]
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_what_is_read_again_and_again_waits_on_disk(
+    menagerie: Zoo, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence costs its place in the tables of answers, not its tokens, and as little while it is read."""
+    monkeypatch.setattr(prepared, "question_chunks", partial(question_chunks, words=32))
+    model = menagerie.model(name)
+    few, many = (replace(with_names(4), occupations=OCCUPATIONS[:count]) for count in (4, 32))
+    expected = PreparedProbe(model, many, experiments=[Experiment.NAMES]).ratios()[Experiment.NAMES]
+    monkeypatch.setattr(rereading, "READY_BYTES", 0)
+    held, peaks = [], []
+    for probes in (few, few, many):
+        gc.collect()
+        tracemalloc.start()
+        reading = PreparedProbe(model, probes, experiments=[Experiment.NAMES])
+        found = reading.ratios()[Experiment.NAMES]
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.reset_peak()
+        reading.ratios()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    sentences = 2 * (32 - 4) * 8
+    assert held[2] - held[1] < 100 * sentences
+    assert peaks[2] < 3 * peaks[1]  # of eight times as many: tables of answers are put together at the end
+    np.testing.assert_array_equal(found.values, expected.values)

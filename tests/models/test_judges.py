@@ -210,6 +210,12 @@ def other_size(folder: Path) -> None:
     (folder / "next_sentence.json").write_text(json.dumps({**record, "weights": sha256_of_file(path)}))
 
 
+def huge(folder: Path) -> None:
+    record = json.loads((folder / "next_sentence.json").read_text())
+    layers = [record["layers"][0], 2**31, 2**31, 2]
+    (folder / "next_sentence.json").write_text(json.dumps({**record, "layers": layers}))
+
+
 def other_weights(folder: Path) -> None:
     path = folder / "model.safetensors"
     weights = {name: weight + 0.5 for name, weight in load_file(path).items()}
@@ -223,7 +229,8 @@ def other_weights(folder: Path) -> None:
         (other_body, "was made for a body of type 'llama', and the model is 'gpt2'"),
         (other_tokenizer, "made with another tokenizer"),
         (damaged, "missing or not what next_sentence.json says"),
-        (other_size, "head for another body: it does not fit in head.0.weight"),
+        (other_size, "layers of other sizes than next_sentence.json says"),
+        (huge, "layers of other sizes than next_sentence.json says"),
     ],
 )
 def test_a_head_that_does_not_belong_is_refused(

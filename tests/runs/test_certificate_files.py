@@ -22,7 +22,7 @@ from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
     is_certificate,
-    read_certificate,
+    read_against_runs,
     sealed,
 )
 from evenhand.runs.certificate_quality import QualityVerdict
@@ -108,7 +108,7 @@ def edit(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def test_a_certificate_reads_back_as_it_was_made(place: Path) -> None:
-    certificate = read_certificate(place)
+    certificate = read_against_runs(place)
     assert certificate.verdict.bias is BiasVerdict.LOWERED
     assert certificate == sealed(certificate)
     assert fingerprint_of_certificate(place) == "the very one"
@@ -119,11 +119,11 @@ def test_a_certificate_reads_back_as_it_was_made(place: Path) -> None:
 def test_a_certificate_of_other_models_than_those_of_its_runs_is_refused(
     place: Path, side: str, change: dict[str, str]
 ) -> None:
-    certificate = read_certificate(place)
+    certificate = read_against_runs(place)
     other = getattr(certificate, side).model_copy(update=change)
     write(place, certificate.model_copy(update={side: other}))
     with pytest.raises(RunError, match=f"names the model .* {side} the mitigation"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 def test_what_says_that_it_is_a_certificate_is_told_by_its_content(place: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_what_says_that_it_is_a_certificate_is_told_by_its_content(place: Path, 
 
 
 def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_state(place: Path) -> None:
-    certificate = read_certificate(place)
+    certificate = read_against_runs(place)
     rows = {
         side: tuple(row.model_copy(update={"distance": None}) for row in getattr(certificate, side))
         for side in ("trained", "untrained")
@@ -144,10 +144,10 @@ def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_stat
     earlier = certificate.model_copy(update={"schema_version": 1, **rows})
     assert verdict_of(earlier) == certificate.verdict
     write(place, earlier)
-    assert read_certificate(place).verdict == certificate.verdict
+    assert read_against_runs(place).verdict == certificate.verdict
     write(place, certificate.model_copy(update=rows))
     with pytest.raises(RunError, match="other figures of bias than its runs give"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_stat
 def test_an_edited_certificate_is_refused(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
     edit(place, change)
     with pytest.raises(RunError, match="was changed after it was made"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 def test_a_certificate_without_a_digest_is_refused(place: Path) -> None:
     edit(place, lambda document: document.pop("sha256"))
     with pytest.raises(RunError, match="has no digest of itself"):
-        read_certificate(place)
+        read_against_runs(place)
     assert fingerprint_of_certificate(place) == "the very one"
 
 
@@ -186,14 +186,14 @@ def test_a_certificate_without_a_digest_is_refused(place: Path) -> None:
 def test_what_does_not_follow_is_refused_whoever_sealed_it(
     place: Path, changes: dict[str, Any], message: str
 ) -> None:
-    write(place, read_certificate(place).model_copy(update=changes))
+    write(place, read_against_runs(place).model_copy(update=changes))
     with pytest.raises(RunError, match=message):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 @pytest.mark.parametrize("measure", ["LMS", "knowledge", "evidence"])
 def test_quality_that_runs_do_not_give_is_refused(place: Path, measure: str) -> None:
-    certificate = read_certificate(place)
+    certificate = read_against_runs(place)
     assert {row.measure for row in certificate.quality} == {"LMS", "knowledge", "evidence"}
 
     def with_rows(change: dict[str, float] | None) -> Certificate:
@@ -208,15 +208,15 @@ def test_quality_that_runs_do_not_give_is_refused(place: Path, measure: str) -> 
     for change in ({"after": 99.5}, None):
         write(place, with_rows(change))
         with pytest.raises(RunError, match=f"states another {measure} than its runs give"):
-            read_certificate(place)
+            read_against_runs(place)
     write(place, certificate)
-    assert read_certificate(place) == certificate
+    assert read_against_runs(place) == certificate
 
 
 def test_a_certificate_needs_its_runs(place: Path) -> None:
     shutil.rmtree(place.with_suffix("") / "after")
     with pytest.raises(RunError, match=r"certificate/after/association, which is not there. Keep the folder"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 def test_other_runs_are_told_from_its_own(place: Path) -> None:
@@ -224,33 +224,33 @@ def test_other_runs_are_told_from_its_own(place: Path) -> None:
     (folder / "after").rename(folder / "other")
     shutil.copytree(folder / "before", folder / "after")
     with pytest.raises(RunError, match="is not the run that"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 def test_a_changed_run_is_noticed(place: Path) -> None:
     (place.with_suffix("") / "after" / "association" / "estimates.json").write_text("{}", encoding="utf-8")
     with pytest.raises(RunError, match=r"cannot be verified: .*estimates\.json was changed after the run"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 @pytest.mark.parametrize("name", ["../..", "before/../../x", "/dev/zero", "before", "sideways/malor"])
 def test_a_certificate_names_no_run_elsewhere(place: Path, name: str) -> None:
-    write(place, read_certificate(place).model_copy(update={"runs": {name: "0" * 64}}))
+    write(place, read_against_runs(place).model_copy(update={"runs": {name: "0" * 64}}))
     with pytest.raises(RunError, match="is no run of a certificate"):
-        read_certificate(place)
+        read_against_runs(place)
 
 
 def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     with pytest.raises(RunError, match="There is no certificate"):
-        read_certificate(path)
+        read_against_runs(path)
     path.write_text('{"verdict": "good"}', encoding="utf-8")
     with pytest.raises(RunError, match=r"no certificate of this version \(\d+ faults"):
-        read_certificate(path)
+        read_against_runs(path)
     path.write_bytes(b"[" * 100_000)
     with pytest.raises(RunError, match="nested too deeply"):
-        read_certificate(path)
+        read_against_runs(path)
     path.unlink()
     path.symlink_to("/dev/zero")
     with pytest.raises(RunError, match="is no file"):
-        read_certificate(path)
+        read_against_runs(path)

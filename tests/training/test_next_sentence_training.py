@@ -25,14 +25,18 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
 from evenhand.reporting.head_page import smoothed
-from evenhand.runs.head_records import HeadKind, NextSentenceCurve
+from evenhand.runs.head_records import HEAD_CURVE_FILE, HeadKind, NextSentenceCurve
 from evenhand.training.batches import StageBatches
 from evenhand.training.encoded_pairs import PairSelection, encode_pairs
 from evenhand.training.half_precision import ScaledHalfPrecision
 from evenhand.training.judged_pairs import accuracy_estimate, judge_pairs
 from evenhand.training.next_sentence import JudgeTraining, recipe_for
 from evenhand.workflows import next_sentence as workflow
-from evenhand.workflows.next_sentence import NextSentenceTraining, train_next_sentence
+from evenhand.workflows.next_sentence import (
+    NextSentenceTraining,
+    open_next_sentence_training,
+    train_next_sentence,
+)
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +265,12 @@ def test_a_finished_training_is_opened_and_another_is_not_replaced(
     assert trained(source, pairs, out).record == first.record
     with pytest.raises(RunError, match="holds another result"):
         trained(source, pairs, out, seed=5)
+    point = {"epoch": 1, "pairs": 8, "accuracy": math.nan}
+    curves: list[dict[str, Any]] = [{"points": 3}, {"checkpoints": []}, {"checkpoints": [point]}]
+    for damaged in curves:
+        (out / HEAD_CURVE_FILE).write_text(json.dumps(damaged))
+        with pytest.raises(RunError, match=r"is damaged .* Train the head again"):
+            open_next_sentence_training(out)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "note.txt").write_text("mine")
     with pytest.raises(OutputError, match="something else than a next-sentence head"):

@@ -20,7 +20,8 @@ from evenhand.models.families import FAMILIES
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import random_spans
 from evenhand.models.references import ModelError
-from evenhand.training.perplexity import HeldOut, HeldOutLoss
+from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.training.perplexity import HeldOut
 
 SENTENCES = (
     "The baker likes fresh bread.",

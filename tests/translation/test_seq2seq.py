@@ -19,6 +19,7 @@ from transformers import (  # noqa: E402
 )
 
 from evenhand.core.errors import EvenhandError, TranslationError  # noqa: E402
+from evenhand.models.engine import memory  # noqa: E402
 from evenhand.translation.translators import (  # noqa: E402
     LanguagePair,
     TranslatorOptions,
@@ -96,12 +97,49 @@ def test_a_batch_gives_what_single_texts_give(marian: Path) -> None:
 def test_batches_hold_every_text_once_within_the_budget() -> None:
     lengths = [3000, 10, 5000, 2000, 9000, 1, 4000]
 
-    batches = _batches(lengths)
+    batches = _batches(lengths, rows=1_000)
 
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     assert all(
         len(batch) == 1 or max(lengths[place] for place in batch) * len(batch) <= 8_192 for batch in batches
     )
+
+
+def test_scores_over_a_large_vocabulary_bound_a_batch(marian: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN)
+    expected = translator.translate(TEXTS)
+    beams = translator._model.generation_config.num_beams or 1
+    room = 3 * beams * 4 * 4 * len(WORDS)  # for the scores of three texts, in four copies of four bytes
+    monkeypatch.setattr(memory, "free_on", lambda _: 4 * room)
+    monkeypatch.setattr(memory, "LEAST", 1)
+    sizes = []
+    generate = translator._generate
+
+    def counted(rows: list[list[int]]) -> list[str]:
+        sizes.append(len(rows))
+        return generate(rows)
+
+    monkeypatch.setattr(translator, "_generate", counted)
+    assert translator.translate(TEXTS) == expected
+    assert max(sizes) <= 3
+    assert sum(sizes) == len(TEXTS)
+
+
+def test_a_batch_that_does_not_fit_is_halved(marian: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN)
+    expected = translator.translate(TEXTS)
+    generate, most = translator._generate, 2
+
+    def limited(rows: list[list[int]]) -> list[str]:
+        if len(rows) > most:
+            raise torch.OutOfMemoryError
+        return generate(rows)
+
+    monkeypatch.setattr(translator, "_generate", limited)
+    assert translator.translate(TEXTS) == expected
+    most = 0
+    with pytest.raises(TranslationError, match="not enough memory to translate a text"):
+        translator.translate(TEXTS[:1])
 
 
 def test_a_t5_model_is_told_the_languages_in_words(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import pytest
 from running import Command
 from translation_files import write_translation_file
 
+from evenhand.core.errors import DatasetError
 from evenhand.runs.claims import BusyError, claimed
 from evenhand.translation import TranslationError, adopt_file, open_translation, read_changes
+from evenhand.translation.review_records import read_review
 
 
 @pytest.fixture
@@ -117,6 +119,30 @@ def test_an_untouched_file_that_was_touched_is_refused(folder: Path) -> None:
 
     with pytest.raises(TranslationError, match=r"untouched\.json was changed"), open_translation(folder):
         pass
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("language", "../de"), ("language", "d\0e"), ("suffix", "x"), ("suffix", "/../x.csv")],
+)
+def test_a_record_names_no_file_outside_its_folder(folder: Path, field: str, value: str) -> None:
+    path = folder / "record.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), field: value}))
+    (folder.parent / "de.json").write_text("mine")
+
+    with pytest.raises(TranslationError, match="is no file of a translation"):
+        open_translation(folder).__enter__()
+    assert (folder.parent / "de.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize("texts", ["1.5", "[1]", '{""context"": 3}', "[" * 2_000])
+def test_verdicts_whose_texts_are_none_are_refused(tmp_path: Path, texts: str) -> None:
+    path = tmp_path / "review.csv"
+    header = "item,person,role,outcome,comment,time,texts,result"
+    path.write_text(f'{header}\na,Ann,reviewer,edit,,,"{texts}",0\n')
+
+    with pytest.raises(DatasetError, match="is not a table of verdicts"):
+        read_review(path)
 
 
 def test_rows_that_were_edited_by_hand_are_named_too(folder: Path, run_evenhand_here: Command) -> None:

@@ -276,6 +276,11 @@ def test_pictures_need_a_licence_and_are_shown_to_participants_only(
     with pytest.raises(SurveyError, match="whatever its name says"):
         read_pictures(tmp_path)
     (tmp_path / "two.jpg").unlink()
+    for target in ("/dev/zero", "missing"):
+        (tmp_path / "two.jpg").symlink_to(target)
+        with pytest.raises(SurveyError, match=r"no file .*two\.jpg|two\.jpg is no file"):
+            read_pictures(tmp_path)
+        (tmp_path / "two.jpg").unlink()
     create_survey(
         database,
         SurveyDefinition.model_validate(SMALL),

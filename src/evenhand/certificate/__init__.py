@@ -1,8 +1,27 @@
-"""The certificate: what a mitigation did to bias and to quality, measured on the same questions to both models."""
+"""The certificate: what a mitigation did to bias and to quality, measured on the same questions to both models.
 
-from evenhand.certificate.certify import certify
-from evenhand.certificate.finetuning import Finetuning, finetuning_preset
-from evenhand.certificate.plan import CertificatePlan, HeldOutText, Margins, Measurement
+Nothing is imported before it is used: making a certificate needs torch, verifying one does not.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.certificate.certification import certify
+    from evenhand.certificate.finetuning import Finetuning, finetuning_preset
+    from evenhand.certificate.plan import CertificatePlan, HeldOutText, Margins, Measurement
+
+_HOME = {
+    "CertificatePlan": "evenhand.certificate.plan",
+    "Finetuning": "evenhand.certificate.finetuning",
+    "HeldOutText": "evenhand.certificate.plan",
+    "Margins": "evenhand.certificate.plan",
+    "Measurement": "evenhand.certificate.plan",
+    "certify": "evenhand.certificate.certification",
+    "finetuning_preset": "evenhand.certificate.finetuning",
+}
 
 __all__ = [
     "CertificatePlan",
@@ -13,3 +32,13 @@ __all__ = [
     "certify",
     "finetuning_preset",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,7 +17,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from evenhand.certificate.bias import KeyedRow
-from evenhand.certificate.measuring import Measurements, ModelMeasurer
+from evenhand.certificate.derivation import MALOR_INSTRUMENT
+from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan, Measurement
 from evenhand.certificate.quality import held_out_row
 from evenhand.core.experiments import Experiment
@@ -31,7 +33,9 @@ from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFi
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
+from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline
+from evenhand.runs.held_out_losses import HeldOutFigures
 from evenhand.text.digests import LowestDigests, digest_of
 
 FEWEST_PLACES = 5
@@ -39,8 +43,6 @@ FEWEST_PLACES = 5
 
 MOST_PLACES = 100
 """Places of either side that are read, chosen by the digests of their sentences."""
-
-MALOR_INSTRUMENT = "malor"
 
 NO_TEXT = "no text was given that it could be fitted on (--held-out)"
 
@@ -51,7 +53,7 @@ def trivial_baseline(
     plan: CertificatePlan,
     *,
     experiments: Iterable[str],
-) -> TrivialBaseline | None:
+) -> tuple[TrivialBaseline | None, HeldOutFigures | None]:
     """What a shift of output biases makes of the original, beside what the mitigation made of it.
 
     Args:
@@ -61,24 +63,24 @@ def trivial_baseline(
         experiments: Those that are judged; each has a shift of its own.
 
     Returns:
-        The baseline, or why there is none; None where occupations were not asked for.
+        The baseline, or why there is none; None where occupations were not asked for. And what the original with the
+        shifts makes of the held-out text, where that compares.
     """
     if not all(MALOR_INSTRUMENT in side.runs for side in measured):
-        return None
+        return None, None
     measurement = next(own for own in plan.measurements if own.name == MALOR_INSTRUMENT)
     options = cast(MalorOptions, measurement.options)
     probes = probes_of(options)
     text = _text(plan, probes)
     if not text:
-        return TrivialBaseline(reason=NO_TEXT)
+        return TrivialBaseline(reason=NO_TEXT), None
     wanted = [experiment for experiment in probes.experiments if experiment.value in set(experiments)]
     shifts = fit_shifts(before.model, probes, wanted, sentences=text)
     fitted_on = "training text" if plan.training_text else "held-out text"
     fitted = [shift.experiment for shift in shifts if shift.reason is None]
     if not fitted:
-        return TrivialBaseline(
-            shifts=shifts, fitted_on=fitted_on, reason="no experiment has a shift that could be fitted"
-        )
+        reason = "no experiment has a shift that could be fitted"
+        return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=reason), None
     asked = replace(probes, structures=tuple(own for own in probes.structures if own.experiment in fitted))
     shifted = ModelMeasurer(
         before.model,
@@ -89,7 +91,7 @@ def trivial_baseline(
     )
     own = shifted.measure()
     if MALOR_INSTRUMENT not in own.runs:
-        return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=own.gaps[MALOR_INSTRUMENT])
+        return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=own.gaps[MALOR_INSTRUMENT]), None
     original, mitigated = (side.runs[MALOR_INSTRUMENT] for side in measured)
     run = own.runs[MALOR_INSTRUMENT]
     reached, against = (
@@ -101,9 +103,11 @@ def trivial_baseline(
         for pair in ((original, run), (run, mitigated))
     )
     perplexity = held_out_row(before, shifted, plan, same_tokens=True) if plan.held_out else None
-    return TrivialBaseline(
+    baseline = TrivialBaseline(
         shifts=shifts, fitted_on=fitted_on, reached=reached, against=against, perplexity=perplexity
     )
+    is_measured = perplexity is not None and perplexity.verdict is not QualityVerdict.NOT_MEASURED
+    return baseline, shifted.held_out(plan.held_out) if plan.held_out and is_measured else None
 
 
 def _text(plan: CertificatePlan, probes: ProbeSet) -> Sequence[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.measurements import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import UNTRAINED_EXPERIMENTS

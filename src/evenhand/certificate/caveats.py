@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.certificate.measuring import Measurements
+from evenhand.certificate.measurements import Measurements
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_bias import HELD_OUT
 from evenhand.runs.certificate_quality import QualityVerdict

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from evenhand.certificate.measuring import Measurements
-from evenhand.certificate.plan import CertificatePlan
+from evenhand.certificate.measurements import Measurements
 from evenhand.core.settled import PronounRole
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE
 from evenhand.instruments.knowledge.quality import (
@@ -21,6 +22,9 @@ from evenhand.runs.certificates import ReportedRow
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import difference_of_means
+
+if TYPE_CHECKING:
+    from evenhand.certificate.plan import CertificatePlan
 
 _FEWEST_PAIRS = 2
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.certificate.finetuning import finetuned_answers
+from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
@@ -24,32 +24,17 @@ from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import decoder_rows
 from evenhand.models.references import ModelError
+from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
 from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
 from evenhand.stats.resampling import Floats
-from evenhand.training.perplexity import HeldOut, HeldOutLoss
+from evenhand.training.perplexity import HeldOut
 
 FIGURES_FOLDER = "figures"
 
 PASSAGE_TOKENS = 1_024
 """Of a passage that are read at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutFigures:
-    """Surprise at each held-out sentence, and which sentences were read whole."""
-
-    loss: HeldOutLoss
-    whole: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """The runs of one model by instrument, and why there are none of other instruments."""
-
-    runs: Mapping[str, Run]
-    gaps: Mapping[str, str]
 
 
 class ModelMeasurer:

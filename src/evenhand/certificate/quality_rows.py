@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evenhand.certificate.knowledge import knowledge_rows
-from evenhand.certificate.measuring import Measurements, ModelMeasurer
+from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import accuracy_row, held_out_row, lms_row, passages_row
 from evenhand.certificate.regard import regard_quality_rows
@@ -31,5 +32,10 @@ def quality_rows(
         lms_row(*measured, plan),
         *knowledge_rows(*measured, plan),
         accuracy_row(*measurers, plan),
-        *regard_quality_rows(*measured, plan),
+        *regard_quality_rows(
+            *measured,
+            distinct=plan.margins.distinct,
+            content=plan.margins.content,
+            resampling=plan.resampling,
+        ),
     )

@@ -6,13 +6,13 @@ qualities: a prefix that makes a model write the same of everybody narrows every
 
 from __future__ import annotations
 
-from evenhand.certificate.measuring import Measurements
-from evenhand.certificate.plan import CertificatePlan
+from evenhand.certificate.measurements import Measurements
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.instruments.regard.results import NAME, RegardMeasure
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
 from evenhand.runs.certificate_quality import POINTS, QualityRow
 from evenhand.runs.trigger_records import CONTENT_SHIFT, DISTINCT, TriggerRecord
+from evenhand.stats.resampling import Resampling
 
 BITS = "bits"
 
@@ -23,14 +23,22 @@ SHIFT_TITLE = "How far words of written texts are from those of the original, ab
 
 
 def regard_quality_rows(
-    before: Measurements, after: Measurements, plan: CertificatePlan
+    before: Measurements, after: Measurements, *, distinct: float, content: float, resampling: Resampling
 ) -> tuple[QualityRow, ...]:
-    """Distinct-2 and content shift of the texts that both models wrote; none where they wrote none."""
+    """Distinct-2 and content shift of the texts that both models wrote; none where they wrote none.
+
+    Args:
+        before: What the model before wrote.
+        after: What the model after wrote.
+        distinct: The margin of distinct-2, in points.
+        content: The margin of the shift, in bits.
+        resampling: Resamples, seed and confidence level.
+    """
     if NAME not in before.runs or NAME not in after.runs:
         return ()
     words = [words_by_prompt(side.runs[NAME].scores) for side in (before, after)]
-    (first, _), (second, change) = distinct_shares(words, length=DISTINCT_LENGTH, resampling=plan.resampling)
-    shift = content_shift(*words, resampling=plan.resampling)
+    (first, _), (second, change) = distinct_shares(words, length=DISTINCT_LENGTH, resampling=resampling)
+    shift = content_shift(*words, resampling=resampling)
     return (
         QualityRow.judged(
             f"{DISTINCT}-{DISTINCT_LENGTH}",
@@ -38,11 +46,9 @@ def regard_quality_rows(
             (first.value, second.value),
             change,
             unit=POINTS,
-            margin=-plan.margins.distinct,
+            margin=-distinct,
         ),
-        QualityRow.judged(
-            CONTENT_SHIFT, SHIFT_TITLE, (0.0, shift.value), shift, unit=BITS, margin=plan.margins.content
-        ),
+        QualityRow.judged(CONTENT_SHIFT, SHIFT_TITLE, (0.0, shift.value), shift, unit=BITS, margin=content),
     )
 
 

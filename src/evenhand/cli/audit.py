@@ -154,6 +154,7 @@ def audit_command(
     require_backends(models or audited_names(), purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
+    from evenhand.data.layouts import passed_over
     from evenhand.workflows.translate import source_of_data
 
     refuse_two_formats(json=json, form=format_)
@@ -180,6 +181,8 @@ def audit_command(
     if source is not None and data is None:
         raise EvenhandError("--source is what --data were translated from. Give both.")
     monitor = TerminalMonitor()
+    if data is not None and (unread := passed_over(data)):
+        monitor.warn(unread)
     translated_from = source_of_data(data, source=source, monitor=monitor) if data else None
 
     from evenhand.instruments.association.instrument import AuditOptions

@@ -307,11 +307,13 @@ def _load(dataset: str, language: str | None, encoding: str | None) -> LoadedDat
     from evenhand.core.items import Benchmark, PairSet
     from evenhand.data import languages_of, load_dataset
     from evenhand.data.bec_pro import ProfessionSentences
-    from evenhand.data.layouts import kind_of
+    from evenhand.data.layouts import kind_of, passed_over
 
     found = kind_of(dataset)
     kind: type = next((each for each in (PairSet, ProfessionSentences) if issubclass(found, each)), Benchmark)
     languages = languages_of(dataset, kind=kind) if language is None else (language,)
+    if unread := passed_over(dataset, kind=kind):
+        warn(unread)
     loaded: list[Any] = [
         load_dataset(dataset, language=chosen, kind=kind, encoding=encoding) for chosen in languages
     ]

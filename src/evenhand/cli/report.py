@@ -47,8 +47,8 @@ def report_command(
     The page works offline and puts several runs side by side, of whatever instruments, with their differences from the
     first run of each instrument.
 
-    The JSON file of a certificate is verified against the runs beside it, and its figures and verdicts are printed. The
-    exit code is 5 when quality is lost.
+    The JSON file of a certificate is verified against the folder beside it, which every figure and sentence must follow
+    from, and its figures and verdicts are printed. The exit code is 5 when quality is lost.
 
     **Examples**
 
@@ -89,9 +89,8 @@ def _is_certificate(path: Path) -> bool:
 
 def _show_certificate(paths: list[Path], *, out: Path | None, form: str) -> None:
     """Verify a certificate and print it, with sentences that follow from its rows, whatever the file says."""
+    from evenhand.certificate.verification import read_certificate
     from evenhand.cli.certify import show_certificate
-    from evenhand.reporting.certificate.words import certificate_sentences
-    from evenhand.runs.certificate_files import read_certificate
 
     if len(paths) > 1 or out is not None or form != HTML:
         raise EvenhandError(
@@ -99,6 +98,5 @@ def _show_certificate(paths: list[Path], *, out: Path | None, form: str) -> None
         )
     say(f"Verifying {paths[0]}")
     certificate = read_certificate(paths[0])
-    say(f"Verified: {paths[0]} is as it was made, and its figures are what the runs beside it give.")
-    words = tuple(certificate_sentences(certificate))
-    show_certificate(certificate.model_copy(update={"words": words}), json=False)
+    say(f"Verified: {paths[0]} is as it was made, and all it says follows from what lies beside it.")
+    show_certificate(certificate, json=False)

@@ -27,8 +27,8 @@ _SIGNATURES = (
     (b"%PDF-", "a PDF file"),
 )
 
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),  # begins like UTF-16's
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # it begins like that of UTF-16
     (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
@@ -97,26 +97,34 @@ def _shown_at_the_beginning(content: bytes, has_option: bool) -> str | None:
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             return f"It is {what}. Unpack it or export it as text in UTF-8."
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return f"Its byte order mark says {encoding}. {_conversion(encoding, has_option)}."
     return None
 
 
-def unmarked_utf16(content: bytes) -> str | None:
-    """Which UTF-16 bytes are in without a mark, if they are: western text then has a zero in every second byte."""
+def unmarked_wide_encoding(content: bytes) -> str | None:
+    """Which encoding of two or four bytes a text is in without a mark, if it is: western text then is full of zeros."""
     sample = content[:SAMPLE]
-    for encoding, zeros in (("UTF-16LE", sample[1::2]), ("UTF-16BE", sample[0::2])):
-        if 2 * zeros.count(0) > len(zeros) and zeros.count(0) > 0.9 * sample.count(0):
+    zeros = sample.count(0)
+    for encoding, width, own in (
+        ("UTF-32LE", 4, 0),
+        ("UTF-32BE", 4, 3),
+        ("UTF-16LE", 2, 0),
+        ("UTF-16BE", 2, 1),
+    ):
+        others = [sample[place::width].count(0) for place in range(width) if place != own]
+        if zeros and 2 * min(others) * width > len(sample) and sum(others) > 0.9 * zeros:
             return encoding
     return None
 
 
 def _with_zero_bytes(content: bytes, has_option: bool) -> str:
-    encoding = unmarked_utf16(content)
+    encoding = unmarked_wide_encoding(content)
     if encoding is None:
         return f"It has zero bytes. {_NO_TEXT}"
-    return f"Every second byte is zero, as in {encoding}. {_conversion(encoding, has_option)}."
+    share = "Every second byte is" if encoding.startswith("UTF-16") else "Three of four bytes are"
+    return f"{share} zero, as in {encoding}. {_conversion(encoding, has_option)}."
 
 
 def _almost_utf8(content: bytes) -> str | None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evenhand.core.encodings import decoded_as, unmarked_utf16, what_it_is_instead
+from evenhand.core.encodings import decoded_as, unmarked_wide_encoding, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.processes import is_alive
 
@@ -116,7 +116,7 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError], has_o
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
             f"{what_it_is_instead(content, fault=problem.start, has_option=has_option)}"
         ) from None
-    if unmarked_utf16(content):
+    if unmarked_wide_encoding(content):
         zero = content.index(b"\0")
         raise error(
             f"{path} is not UTF-8 text (byte {zero} is zero). "

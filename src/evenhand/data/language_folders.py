@@ -37,6 +37,23 @@ def languages_in(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
     return found
 
 
+def files_passed_over(folder: Path, suffixes: Sequence[str]) -> list[str]:
+    """Files of data in a folder of several languages that stand for none of them, by name.
+
+    What the folder of a translation holds beside the translation is there on purpose.
+    """
+    entries = _entries(folder)
+    read = set(languages_in(folder, suffixes).values())
+    names = {path.name.partition(".")[0] for path in entries}
+    if not read or {"record", "untouched"} <= names:
+        return []
+    return [
+        path.name
+        for path in entries
+        if path.is_file() and _stem(path, suffixes) is not None and path not in read
+    ]
+
+
 def no_languages(folder: Path, suffixes: Sequence[str]) -> DatasetError:
     """What is wrong with a folder that has no data named after a language."""
     others = [path.name for path in _entries(folder) if path.is_dir() or _stem(path, suffixes) is not None]

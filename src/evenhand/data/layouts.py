@@ -20,7 +20,7 @@ from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, 
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
-from evenhand.data.language_folders import chosen_language, languages_in, no_languages
+from evenhand.data.language_folders import chosen_language, files_passed_over, languages_in, no_languages
 from evenhand.data.records import field_sets, is_record_folder
 
 Dataset = TypeVar("Dataset")
@@ -151,6 +151,20 @@ def languages_of(data: str | Path, *, kind: type = Benchmark) -> tuple[str | Non
     if dataset is None and Path(data).is_dir():
         return tuple(_languages_of_folder(Path(data), kind)) or (None,)
     return (None,)
+
+
+def passed_over(data: str | Path, *, kind: type = Benchmark) -> str | None:
+    """Which files of a folder are not read, since they are not named after a language, in a sentence; None if none."""
+    folder = Path(data)
+    if str(data) in named_datasets() or not folder.is_dir():
+        return None
+    names = files_passed_over(folder, _suffixes_of(kind))
+    if not names:
+        return None
+    return (
+        f"Not read in {folder}: {shortlist(names, 5)}. Only files that are named after a language are read, such as "
+        "en.json, one for each language. Rename them, or give them alone."
+    )
 
 
 def kind_of(data: str | Path) -> type:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import ValidationError, field_validator
 
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
-from evenhand.core.files import remembered_sha256
+from evenhand.core.files import is_file_name, read_stored, remembered_sha256
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.tables import panics_kept_quiet
 
@@ -67,6 +67,14 @@ class NextSentenceRecord(FrozenModel):
     shards: dict[str, str]
     """Digest of each file."""
 
+    @field_validator("shards")
+    @classmethod
+    def _lie_in_the_folder(cls, shards: dict[str, str]) -> dict[str, str]:
+        for name in shards:
+            if not is_file_name(name):
+                raise ValueError(f"{name!r} is no file of the folder")
+        return shards
+
 
 @dataclass(frozen=True, slots=True)
 class NextSentencePairs:
@@ -87,7 +95,7 @@ class NextSentencePairs:
         """
         for path in self.shards(part):
             try:
-                intact = remembered_sha256(path) == self.record.shards[path.name]
+                intact = path.is_file() and remembered_sha256(path) == self.record.shards[path.name]
                 with panics_kept_quiet():
                     frame = pl.read_parquet(path, schema=PAIR_COLUMNS) if intact else None
             except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -96,7 +104,18 @@ class NextSentencePairs:
                 raise DatasetError(
                     f"{path} is missing or was changed. Make the pairs again with evenhand data next-sentence."
                 )
+            if not _is_whole(frame):
+                raise DatasetError(
+                    f"{path} has pairs without a sentence or an answer. Make the pairs again with evenhand data "
+                    "next-sentence."
+                )
             yield frame
+
+
+def _is_whole(frame: pl.DataFrame) -> bool:
+    """Whether no cell is empty."""
+    texts = frame.select((pl.col("first", "second").str.strip_chars() == "").any())
+    return sum(frame.null_count().row(0)) == 0 and not any(texts.row(0))
 
 
 def open_next_sentence_pairs(folder: str | Path) -> NextSentencePairs:
@@ -107,12 +126,13 @@ def open_next_sentence_pairs(folder: str | Path) -> NextSentencePairs:
     """
     place = Path(folder)
     try:
-        record = NextSentenceRecord.model_validate_json((place / RECORD_FILE).read_bytes())
-    except OSError:
-        raise DatasetError(
-            f"{place} is no folder of next-sentence pairs: it has no {RECORD_FILE}. Make one with: evenhand data "
-            f"next-sentence --corpus TEXTS --language en --out {place}"
-        ) from None
+        if not (place / RECORD_FILE).is_file():
+            raise DatasetError(
+                f"{place} is no folder of next-sentence pairs: it has no {RECORD_FILE}. Make one with: evenhand data "
+                f"next-sentence --corpus TEXTS --language en --out {place}"
+            )
+        content = read_stored(place / RECORD_FILE, error=DatasetError)
+        record = NextSentenceRecord.model_validate_json(content)
     except ValidationError as problem:
         raise DatasetError(f"{place / RECORD_FILE} is damaged ({fault(problem)}).") from None
     return NextSentencePairs(place, record)

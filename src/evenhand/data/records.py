@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.encodings import unmarked_utf16
+from evenhand.core.encodings import BYTE_ORDER_MARKS, unmarked_wide_encoding
 from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
 from evenhand.core.files import (
     decode_text,
@@ -197,11 +197,10 @@ def _lowered(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _readable(content: bytes) -> str:
     """Text whose names of fields are right in any common encoding, for nothing but looking at them."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace")
-    unmarked = unmarked_utf16(content)
-    if unmarked:
-        return content.decode(unmarked, "replace")
+    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS if content.startswith(mark)), None)
+    encoding = marked or unmarked_wide_encoding(content)
+    if encoding:
+        return content.decode(encoding, "replace")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -306,9 +306,20 @@ def load_judge(loaded: Loaded) -> Judge | None:
         weights = {}
     if not weights:
         raise ModelError(f"{path} is missing or not what {HEAD_FILE} says. Copy the whole folder again.")
+    _refuse_other_layers(record, weights, path)
     judge = new_judge(loaded, record)
     put_judge_weights(judge, weights, source=str(path))
     return judge
+
+
+def _refuse_other_layers(record: HeadRecord, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Layers of another size than the weights have would be made first, however large they are."""
+    sizes = list(pairwise(record.layers))
+    stored = [weights[name].shape for n in range(len(sizes)) if (name := f"head.{n}.weight") in weights]
+    if [tuple(shape) for shape in stored] != [(width, states) for states, width in sizes]:
+        raise ModelError(
+            f"{path} has layers of other sizes than {HEAD_FILE} says. Copy the whole folder again."
+        )
 
 
 def _refuse_other_weights(loaded: Loaded, record: HeadRecord, folder: Path) -> None:

@@ -30,7 +30,7 @@ from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
 _SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample", "untrained_pair")
-_MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
+MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 
 def runs_folder(place: Path) -> Path:
@@ -49,8 +49,8 @@ def fingerprint_of_certificate(path: Path) -> str | None:
     return _parsed(path)[0].fingerprint if path.exists() else None
 
 
-def read_certificate(path: str | Path) -> Certificate:
-    """A certificate from its JSON file, verified against the runs beside it.
+def read_against_runs(path: str | Path) -> Certificate:
+    """A certificate from its JSON file, verified against the runs beside it, but not against its other inputs.
 
     Raises:
         RunError: If it is no certificate, was changed, or is not what its runs give.
@@ -60,10 +60,10 @@ def read_certificate(path: str | Path) -> Certificate:
     if certificate.sha256 is None:
         raise RunError(
             f"{place} has no digest of itself, as versions before 0.3.0 wrote it, so nobody can tell whether it is as "
-            f"it was made. {_MAKE_ANEW}"
+            f"it was made. {MAKE_ANEW}"
         )
     if _digest_of(document) != certificate.sha256:
-        raise RunError(f"{place} was changed after it was made. {_MAKE_ANEW}")
+        raise RunError(f"{place} was changed after it was made. {MAKE_ANEW}")
     _refuse_other_verdicts(certificate, place)
     _refuse_other_runs(certificate, place)
     return certificate
@@ -88,13 +88,13 @@ def _refuse_other_verdicts(certificate: Certificate, place: Path) -> None:
     for row in certificate.quality:
         if row.verdict not in (QualityVerdict.NOT_MEASURED, judged_quality(row.difference, row.margin)):
             raise RunError(
-                f"{place} calls {row.measure} {row.verdict}, which its interval does not show. {_MAKE_ANEW}"
+                f"{place} calls {row.measure} {row.verdict}, which its interval does not show. {MAKE_ANEW}"
             )
     verdict = verdict_of(certificate)
     if certificate.verdict != verdict:
         raise RunError(
             f"{place} says that bias was {certificate.verdict.bias} and quality {certificate.verdict.quality}; its "
-            f"rows say {verdict.bias} and {verdict.quality}. {_MAKE_ANEW}"
+            f"rows say {verdict.bias} and {verdict.quality}. {MAKE_ANEW}"
         )
 
 
@@ -108,9 +108,9 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
                 "beside the certificate."
             )
         if sha256_of(read_stored(record, error=RunError)) != digest:
-            raise RunError(f"{folder / name} is not the run that {place} was made from. {_MAKE_ANEW}")
+            raise RunError(f"{folder / name} is not the run that {place} was made from. {MAKE_ANEW}")
     try:
-        sides = _opened_runs(certificate, folder)
+        sides = opened_runs(certificate, folder)
         _refuse_other_models(certificate, sides)
         rows = _rows_between(certificate, sides[BEFORE], sides[AFTER])
         baseline = certificate.baseline
@@ -120,7 +120,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
         ):
             given = _rows_between(certificate, *(sides[side] for side in pair))
             if not _are_among(stated, given, version=certificate.schema_version):
-                raise RunError(f"{place} states another trivial baseline than its runs give. {_MAKE_ANEW}")
+                raise RunError(f"{place} states another trivial baseline than its runs give. {MAKE_ANEW}")
         _refuse_other_quality(certificate, place, sides)
         _refuse_other_flattening(certificate, place, sides)
     except EvenhandError as problem:
@@ -129,7 +129,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
     if sorted(row.measure for row in own) != sorted(row.measure for row in rows) or not _are_among(
         own, rows, version=certificate.schema_version
     ):
-        raise RunError(f"{place} states other figures of bias than its runs give. {_MAKE_ANEW}")
+        raise RunError(f"{place} states other figures of bias than its runs give. {MAKE_ANEW}")
 
 
 def _refuse_other_models(certificate: Certificate, sides: Mapping[str, Mapping[str, Run]]) -> None:
@@ -141,12 +141,12 @@ def _refuse_other_models(certificate: Certificate, sides: Mapping[str, Mapping[s
             if model is not None and _identity(model) != _identity(stated):
                 raise RunError(
                     f"it names the model {stated.id} {side} the mitigation, and its runs were made with {model.id} or "
-                    f"with other weights. {_MAKE_ANEW}"
+                    f"with other weights. {MAKE_ANEW}"
                 )
 
 
-def _identity(model: ModelRecord) -> tuple[str, str | None, str, str]:
-    return model.id, model.revision, model.weights, model.prefix
+def _identity(model: ModelRecord) -> dict[str, Any]:
+    return model.model_dump(exclude={"device"})  # it may be measured on another one
 
 
 def is_certificate(path: Path) -> bool:
@@ -180,7 +180,7 @@ def _refuse_other_quality(
     """Refuse rows of quality that are not what runs give; text and labels behind the others lie in no run."""
     if certificate.schema_version == 1:
         return  # its bounds were made in another way
-    resampling = _resampling(certificate.statistics)
+    resampling = resampling_of(certificate.statistics)
     stated = {row.measure: row for row in certificate.quality}
     for name, run in sides[BEFORE].items():
         instrument = INSTRUMENTS.get(run.record.instrument)
@@ -196,8 +196,8 @@ def _refuse_other_quality(
         }
         for measure, row in own.items():
             rows = [side.model_dump() if side else None for side in (row, given.get(measure))]
-            if not _equal(*rows):
-                raise RunError(f"{place} states another {measure} than its runs give. {_MAKE_ANEW}")
+            if not equal_figures(*rows):
+                raise RunError(f"{place} states another {measure} than its runs give. {MAKE_ANEW}")
 
 
 def _refuse_other_flattening(
@@ -206,15 +206,15 @@ def _refuse_other_flattening(
     """Refuse a verdict that rests on other evidence than that of the runs."""
     if certificate.schema_version == 1 or verdict_of(certificate).bias is BiasVerdict.NOTHING_CHANGED:
         return
-    given = flattened_between(sides[BEFORE], sides[AFTER], resampling=_resampling(certificate.statistics))
-    if not _equal(
+    given = flattened_between(sides[BEFORE], sides[AFTER], resampling=resampling_of(certificate.statistics))
+    if not equal_figures(
         {row.measure: row.model_dump() for row in certificate.flattened},
         {row.measure: row.model_dump() for row in given},
     ):
-        raise RunError(f"{place} states other evidence than its runs give. {_MAKE_ANEW}")
+        raise RunError(f"{place} states other evidence than its runs give. {MAKE_ANEW}")
 
 
-def _opened_runs(certificate: Certificate, folder: Path) -> dict[str, dict[str, Run]]:
+def opened_runs(certificate: Certificate, folder: Path) -> dict[str, dict[str, Run]]:
     """The runs of each side, by instrument."""
     sides: dict[str, dict[str, Run]] = {BEFORE: {}, AFTER: {}, BASELINE: {}}
     for name in certificate.runs:
@@ -233,7 +233,7 @@ def _rows_between(
         for name, run in before.items()
         if name in after
         for row in INSTRUMENTS.get(run.record.instrument)
-        .bias_rows(run, after[name], resampling=_resampling(certificate.statistics))
+        .bias_rows(run, after[name], resampling=resampling_of(certificate.statistics))
         .values()
         if certificate.schema_version > 1 or row.part_of is None
     ]
@@ -242,7 +242,7 @@ def _rows_between(
 def _are_among(stated: Sequence[BiasRow], rows: Sequence[BiasRow], *, version: int) -> bool:
     """Whether every row that is stated is one of those that runs give."""
     given = [_as_of(version, row) for row in rows]
-    return all(any(_equal(_as_of(version, row), other) for other in given) for row in stated)
+    return all(any(equal_figures(_as_of(version, row), other) for other in given) for row in stated)
 
 
 def _as_of(version: int, row: BiasRow) -> dict[str, Any]:
@@ -252,14 +252,17 @@ def _as_of(version: int, row: BiasRow) -> dict[str, Any]:
     }
 
 
-def _resampling(statistics: StatisticsRecord) -> Resampling:
+def resampling_of(statistics: StatisticsRecord) -> Resampling:
+    """How figures were resampled."""
     return Resampling(statistics.resamples, statistics.seed, statistics.confidence)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal_figures(one: Any, other: Any) -> bool:
     """Whether two values are the same but for the last digits, in which other machines may compute differently."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(equal_figures(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(equal_figures, one, other))
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
     return bool(one == other)

@@ -141,6 +141,8 @@ class Certificate(FrozenModel):
     """Of all that determines the certificate; None in those of version 0.1.0."""
     runs: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the record of each run that it was made from, by the run's folder: ``before/malor``."""
+    inputs: str | None = None
+    """SHA-256 of ``inputs.json`` beside the runs, what else the certificate was made from."""
     sha256: str | None = None
     """Of everything else in the file, where it was read from one."""
 

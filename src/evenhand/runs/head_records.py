@@ -8,6 +8,7 @@ the folder stay as they were, so that every other question is answered by the or
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -112,6 +113,24 @@ class NextSentenceCurve(FrozenModel):
     def last(self) -> CheckpointPoint:
         """The newest checkpoint."""
         return self.checkpoints[-1]
+
+
+def refuse_strange_figures(curve: NextSentenceCurve) -> None:
+    """Refuse a curve that cannot be drawn.
+
+    Raises:
+        ValueError: If it has no checkpoint, or a figure is infinite or undefined.
+    """
+    if not curve.checkpoints:
+        raise ValueError("it has no checkpoint")
+    figures = [
+        figure
+        for point in (*curve.losses, *curve.checkpoints)
+        for figure in point.model_dump().values()
+        if isinstance(figure, float)
+    ]
+    if not all(map(math.isfinite, figures)):
+        raise ValueError("a figure is infinite or undefined")
 
 
 class UsedPairs(FrozenModel):

@@ -22,7 +22,9 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.recipes import Precision, Recipe
+from evenhand.models.engine.halving import attempt
 from evenhand.models.engine.memory import MemoryBudget
+from evenhand.models.engine.modes import eval_mode
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import choose_device
 from evenhand.models.objectives.objective import Batch, padded
@@ -30,6 +32,9 @@ from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Floats
 from evenhand.training.checkpoints import copied_weights, put_weights
 from evenhand.training.trainer import EpochTrainer, single_thread
+
+MOST_LENGTH = 2**15
+"""Words or tokens of a batch that is classified, padding included."""
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
 
@@ -165,19 +170,47 @@ def classification_loss(
 def class_probabilities(
     network: nn.Module, examples: Sequence[ClassificationExample], *, layout: InputLayout, batch_size: int
 ) -> Floats:
-    """One row per example, in batches of about one length."""
-    was_training = network.training
-    network.eval()
+    """One row per example, in batches of about one length; in halves where memory does not suffice.
+
+    Args:
+        network: The classifier.
+        examples: What is classified.
+        layout: Makes tensors of examples.
+        batch_size: The most examples of a batch; fewer where they are long.
+
+    Raises:
+        ModelError: If there is too little memory for a single example.
+    """
     order = np.argsort([-example.length for example in examples], kind="stable")
-    parts = []
-    with torch.no_grad():
-        for start in range(0, len(examples), batch_size):
-            batch = layout([examples[place] for place in order[start : start + batch_size]])
-            parts.append(scores_of(network, batch).double().softmax(dim=-1).cpu().numpy())
-    network.train(was_training)
+    parts: list[Floats] = []
+    with torch.no_grad(), eval_mode(network):
+        start = 0
+        while start < len(order):
+            fitting = MOST_LENGTH // max(1, examples[order[start]].length)
+            end = start + max(1, min(batch_size, fitting))
+            parts += _probabilities(network, [examples[place] for place in order[start:end]], layout)
+            start = end
     probabilities = np.empty_like(np.concatenate(parts))
     probabilities[order] = np.concatenate(parts)
     return probabilities
+
+
+def _probabilities(
+    network: nn.Module, examples: Sequence[ClassificationExample], layout: InputLayout
+) -> list[Floats]:
+    """Rows of examples in one part, or in several where they do not fit into memory together."""
+    rows = attempt(lambda: scores_of(network, layout(examples)).double().softmax(dim=-1).cpu().numpy())
+    if rows is not None:
+        return [rows]
+    if len(examples) == 1:
+        raise ModelError(
+            f"There is not enough memory to classify a text of length {examples[0].length:,}. Use a smaller model, a "
+            "larger device, or shorter texts."
+        )
+    half = len(examples) // 2
+    return [
+        part for own in (examples[:half], examples[half:]) for part in _probabilities(network, own, layout)
+    ]
 
 
 class DenseNetwork(nn.Module):

@@ -6,9 +6,7 @@ questions, sentence by sentence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,26 +21,12 @@ from evenhand.models.engine.modes import eval_mode
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 from evenhand.models.references import ModelError
+from evenhand.runs.held_out_losses import HeldOutLoss
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BATCH_TOKENS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutLoss:
-    """How surprised a model is by each sentence."""
-
-    nats: Floats
-    """Sum over the scored tokens of each sentence."""
-    tokens: Ints
-    """Scored tokens of each sentence."""
-
-    @property
-    def perplexity(self) -> float:
-        """Over all scored tokens."""
-        return float(math.exp(self.nats.sum() / self.tokens.sum()))
 
 
 class HeldOut:

@@ -24,10 +24,10 @@ from itertools import count
 from pathlib import Path
 from typing import Generic
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from evenhand.core.errors import DatasetError, TranslationError, fault
-from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
+from evenhand.core.files import is_file_name, read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Benchmark
 from evenhand.data.stereoset import read_stereoset
@@ -45,6 +45,7 @@ from evenhand.translation.documents import (
 )
 from evenhand.translation.makers import is_rule
 from evenhand.translation.table_documents import RowTexts, TableDocument
+from evenhand.translation.table_files import SUFFIXES
 
 RECORD = "record.json"
 UNTOUCHED = "untouched.json"
@@ -91,6 +92,12 @@ class TranslationRecord(FrozenModel):
     """Digest of all that determines the untouched file."""
     created: str = Field(default_factory=now)
     evenhand: str = Field(default_factory=lambda: version("evenhand"))
+
+    @model_validator(mode="after")
+    def _names_a_file_of_its_folder(self) -> TranslationRecord:
+        if self.suffix not in (".json", *SUFFIXES) or not is_file_name(f"{self.language}{self.suffix}"):
+            raise ValueError(f"{self.language + self.suffix!r} is no file of a translation")
+        return self
 
     @property
     def is_table(self) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.files import decode_utf8, read_stored, sha256_of, write_text
+from evenhand.core.files import decode_utf8, load_json, read_stored, sha256_of, write_text
 from evenhand.core.labels import NOT_ASKED
 from evenhand.stats.agreement import mean_kappa, pairwise_kappa
 from evenhand.translation.documents import Document
@@ -96,7 +96,7 @@ def read_review(path: Path) -> list[RecordedVerdict]:
                     person,
                     ReviewRole(role),
                     ReviewOutcome(outcome),
-                    json.loads(texts) if texts else {},
+                    _texts_of(texts),
                     comment,
                     time,
                 ),
@@ -109,6 +109,14 @@ def read_review(path: Path) -> list[RecordedVerdict]:
             f"{path} is not a table of verdicts with the columns {', '.join(_COLUMNS)} ({problem}). Put it back as it "
             "was."
         ) from None
+
+
+def _texts_of(cell: str) -> dict[str, str]:
+    """The texts of a verdict from their JSON."""
+    texts = load_json(cell) if cell else {}
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise ValueError(f"{cell[:80]!r} has no texts by field")
+    return texts
 
 
 def keep_review(path: Path, rows: Sequence[RecordedVerdict]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from evenhand.certificate import CertificatePlan
 from evenhand.certificate import certify as make_certificate
-from evenhand.certificate.certify import rows_of
+from evenhand.certificate.certification import rows_of
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_models
 from evenhand.core.errors import EvenhandError

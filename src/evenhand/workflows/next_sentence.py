@@ -10,7 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.core.errors import EvenhandError, OutputError, RunError
+from pydantic import ValidationError
+
+from evenhand.core.errors import EvenhandError, OutputError, RunError, fault
 from evenhand.core.files import read_stored, sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Precision, Recipe
@@ -32,6 +34,7 @@ from evenhand.runs.head_records import (
     NextSentenceRecipe,
     UsedPairs,
     read_head_record,
+    refuse_strange_figures,
 )
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.store import Job, claim_place, open_job
@@ -110,7 +113,12 @@ def open_next_sentence_training(folder: Path) -> NextSentenceTraining:
     record = read_head_record(folder)
     if record is None or record.training is None:
         raise RunError(f"{folder} has no next-sentence head that was trained. Train one with evenhand train.")
-    curve = NextSentenceCurve.model_validate_json(read_stored(folder / HEAD_CURVE_FILE, error=RunError))
+    path = folder / HEAD_CURVE_FILE
+    try:
+        curve = NextSentenceCurve.model_validate_json(read_stored(path, error=RunError))
+        refuse_strange_figures(curve)
+    except (ValidationError, ValueError) as problem:
+        raise RunError(f"{path} is damaged ({fault(problem)}). Train the head again with --fresh.") from None
     return NextSentenceTraining(ModelRef(id=str(folder)), record, curve)
 
 

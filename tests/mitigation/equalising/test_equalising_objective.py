@@ -6,11 +6,14 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from allocations import peak_of
+from large_vocabulary import VOCABULARY, llama_of_large_vocabulary
 from slow_equalising import slow_loss
 from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
@@ -34,7 +37,8 @@ from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.training.adapters import Adapters
 from evenhand.training.micro_batches import grouped
 
@@ -445,3 +449,22 @@ def test_a_decoder_is_shown_a_quarter_of_the_gaps_without_what_stands_before(men
     ]
     error = math.sqrt(0.75 * 0.25 / len(shown))
     assert np.mean(shown) == pytest.approx(0.75, abs=4 * error)
+
+
+def test_a_step_stays_within_the_budget_whatever_the_vocabulary(tmp_path: Path) -> None:
+    """Scores over the vocabulary of all tokens at once would take more than three times the budget."""
+    budget = 2**25
+    source = llama_of_large_vocabulary(tmp_path)
+    model = load_language_model(ModelRef(id=str(source), device="cpu", memory=budget))
+    given = lesson(model, balance=Balance(weight=0.7, replayed=256))
+    pieces = given.batch()
+    network = model.loaded.model
+    assert 4 * VOCABULARY * sum(piece.tokens for piece in pieces) > 3 * budget
+
+    def step() -> None:
+        network.zero_grad(set_to_none=True)
+        torch.autograd.backward(given.objective.loss(network, pieces))
+
+    step()
+    gradients = sum(weight.numel() * weight.element_size() for weight in network.parameters())
+    assert peak_of(step) < budget + 2 * gradients

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import transformers
-import zoo_tokenizers
 from allocations import peak_of
+from large_vocabulary import VOCABULARY, llama_of_large_vocabulary
 from zoo_fixtures import Zoo
 
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
@@ -22,28 +21,13 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.training.pretraining import pretraining_objective
 
-VOCABULARY = 128_000
 BUDGET = 2**26
 
 
 @pytest.fixture(scope="module")
 def large_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Llama whose vocabulary is as large as that of real ones."""
-    folder = tmp_path_factory.mktemp("llama")
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=64,
-        tie_word_embeddings=True,
-    )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    zoo_tokenizers.llama().save_pretrained(folder)
-    return folder
+    return llama_of_large_vocabulary(tmp_path_factory.mktemp("llama"))
 
 
 def sentences(count: int, *, branches: int = 8) -> list[Request]:

@@ -14,6 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
+from evenhand.core.spool import Spool
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     base_rate,
@@ -27,6 +28,7 @@ from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.instruments.malor.preparation import comparable_answers, refuse_unknown_terms
 from evenhand.instruments.malor.questions import (
     AnswerTable,
+    Floats,
     ProbeDirection,
     ProbeQuestion,
     gender_probabilities,
@@ -91,15 +93,21 @@ class PreparedProbe:
             places = self._reading.add([request for requests in askable for request in requests])
             for question, of_question in zip(chunk, words, strict=True):
                 self._tables[question.asked[0]].add(question, of_question, places)
+            for table in self._tables.values():
+                table.end_chunk()
         for experiment, table in self._tables.items():
             refuse_unknown_terms(model, probes, experiment, table.askable)
 
     def ratios(self) -> dict[Experiment, LogRatios]:
         """log2 P(male) / P(female) by occupation and structure, for each experiment."""
-        values = self._reading.values()
+        logs = {experiment: table.empty_logs() for experiment, table in self._tables.items()}
+        for chunk, values in enumerate(self._reading.values()):
+            for experiment, table in self._tables.items():
+                table.fill(logs[experiment], chunk, values)
         found = {}
         for experiment, table in self._tables.items():
-            sides = gender_probabilities(table.read(values), self._direction, by_sentence=self._by_sentence)
+            answers = table.answers(logs.pop(experiment))
+            sides = gender_probabilities(answers, self._direction, by_sentence=self._by_sentence)
             found[experiment] = LogRatios(sides.log_ratios)
         return found
 
@@ -159,10 +167,12 @@ class _Table:
     def __init__(self, table: AnswerTable, comparable: Callable[[AnswerTable], AnswerTable]) -> None:
         self._askable = table
         self._comparable = comparable
-        # Arrays: there are hundreds of thousands of these numbers.
-        self._cells = array("q")
-        self._tokens = array("q")
-        self._firsts = array("q")
+        # On disk: there are hundreds of thousands of these numbers.
+        self._indexes = Spool()
+        self._begin_chunk()
+
+    def _begin_chunk(self) -> None:
+        self._cells, self._tokens, self._firsts = array("q"), array("q"), array("q")
 
     def add(
         self,
@@ -187,19 +197,27 @@ class _Table:
         """The table with something in every cell that will have a value, without pairs that will have none."""
         return self._comparable(self._askable).without_pairs(self._lost_pairs)
 
-    @cached_property
-    def _index(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Cells, tokens and the first token of each cell, as arrays."""
+    def end_chunk(self) -> None:
+        """Put away where the values of the questions stand that were added since the last time."""
         places = np.array(self._cells).reshape(-1, 4)
         cells = np.ravel_multi_index(tuple(places.T), self._askable.logs.shape)
-        return cells, np.array(self._tokens), np.array(self._firsts)
+        self._indexes.append((cells, np.array(self._tokens), np.array(self._firsts)))
+        self._begin_chunk()
 
-    def read(self, values: Values) -> AnswerTable:
-        """The table of these values."""
-        cells, tokens, firsts = self._index
-        words = np.add.reduceat(values[tokens], firsts)
-        logs = np.full(self._askable.logs.shape, np.nan)
-        logs.flat[cells] = np.where(np.isfinite(words), words, np.nan)
+    def empty_logs(self) -> Floats:
+        """A place for every answer, without any."""
+        return np.full(self._askable.logs.shape, np.nan)
+
+    def fill(self, logs: Floats, chunk: int, values: Values) -> None:
+        """Put in the answers of a chunk, from its values."""
+        index: tuple[Numbers, Numbers, Numbers] = self._indexes[chunk]
+        cells, tokens, firsts = index
+        if len(cells):
+            words = np.add.reduceat(values[tokens], firsts)
+            logs.flat[cells] = np.where(np.isfinite(words), words, np.nan)
+
+    def answers(self, logs: Floats) -> AnswerTable:
+        """The table of these answers."""
         return self._comparable(self._askable.with_logs(logs)).without_pairs(self._lost_pairs)
 
     @cached_property

@@ -74,9 +74,9 @@ class Seq2SeqTranslator:
         longest = self._longest_input()
         fitting = [place for place, tokens in enumerate(encoded) if len(tokens) <= longest]
         answers: dict[int, str] = {}
-        for batch in _batches([len(encoded[place]) for place in fitting]):
+        for batch in _batches([len(encoded[place]) for place in fitting], rows=self._most_rows()):
             places = [fitting[place] for place in batch]
-            answers |= zip(places, self._generate([encoded[place] for place in places]), strict=True)
+            answers |= zip(places, self._answers([encoded[place] for place in places]), strict=True)
         joined: list[str | RefusedText] = []
         first = 0
         for own in parts:
@@ -100,6 +100,29 @@ class Seq2SeqTranslator:
         """The tokens of a text; longer ones than the model takes are no reason to warn here."""
         normalised = self._tokenizer.normalize(text) if _has_normaliser(self._tokenizer) else text
         return list(self._tokenizer(self._prefix + normalised, verbose=False)["input_ids"])
+
+    def _most_rows(self) -> int:
+        """How many texts fit into memory with the scores of a step: one over the vocabulary for each beam."""
+        from evenhand.models.engine.memory import SCORE_COPIES, MemoryBudget
+
+        vocabulary: int = self._model.get_input_embeddings().num_embeddings
+        beams: int = self._model.generation_config.num_beams or 1
+        return max(1, MemoryBudget.on(self._device).bytes // (SCORE_COPIES * 4 * vocabulary * beams))
+
+    def _answers(self, rows: list[list[int]]) -> list[str]:
+        """The translations of a batch, in halves where memory does not suffice."""
+        from evenhand.models.engine.halving import attempt
+
+        answers = attempt(lambda: self._generate(rows))
+        if answers is not None:
+            return answers
+        if len(rows) == 1:
+            raise TranslationError(
+                f"There is not enough memory to translate a text of {len(rows[0]):,} tokens. Use a smaller model, or a "
+                "larger device."
+            )
+        half = len(rows) // 2
+        return [*self._answers(rows[:half]), *self._answers(rows[half:])]
 
     def _generate(self, rows: list[list[int]]) -> list[str]:
         import torch
@@ -141,11 +164,12 @@ def _punctuation(tokenizer: Any) -> str:
     return NORMALISED if find_spec("sacremoses") else NOT_NORMALISED
 
 
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of texts, longest first, in batches that stay within the budget of tokens."""
+def _batches(lengths: Sequence[int], *, rows: int) -> list[list[int]]:
+    """The places of texts, longest first, in batches of at most so many that stay within the budget of tokens."""
     batches: list[list[int]] = []
     for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
-        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= MOST_TOKENS:
+        count = len(batches[-1]) + 1 if batches else 1
+        if batches and count <= rows and lengths[batches[-1][0]] * count <= MOST_TOKENS:
             batches[-1].append(place)
         else:
             batches.append([place])

@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.files import decode_utf8, read_bounded
+from evenhand.core.files import decode_utf8, read_bounded, read_stored
 from evenhand.web.annotation.projects import PersonalLink, refuse_bad_name
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
@@ -98,7 +98,7 @@ def read_pictures(folder: Path) -> list[Picture]:
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in (".png", ".jpg", ".jpeg", ".webp"):
             continue
-        content = path.read_bytes()
+        content = read_stored(path, error=SurveyError)
         kind = next((kind for kind, starts in _SIGNATURES.items() if content.startswith(starts)), None)
         if kind is None:
             raise SurveyError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
@@ -12,18 +12,20 @@ from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.chosen_probes import probes_of
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
+
+if TYPE_CHECKING:
+    from evenhand.instruments.regard.audit import RegardOptions
 
 
 def default_instrument_options(
     instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
 ) -> InstrumentOptions:
     """Options of an instrument with the data that suit the model."""
-    if isinstance(options, RegardOptions):
-        return _with_open_classifier(suited_regard_options(ref, options))
+    if instrument.name == "regard":  # whose options take a second to import
+        return _with_open_classifier(suited_regard_options(ref, cast("RegardOptions", options)))
     planted = planted_bias_of(ref.location)
     if planted is None or options.data is not None:
         return options

@@ -7,28 +7,26 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from evenhand.certificate.baseline import MALOR_INSTRUMENT, trivial_baseline
-from evenhand.certificate.bias import (
-    bias_rows,
-    flipped_occupations,
-    groups_of,
-    lean_changes,
-    refuse_unknown_figures,
-    split_by_training,
-)
+from evenhand.certificate.baseline import trivial_baseline
+from evenhand.certificate.bias import bias_rows, refuse_unknown_figures
 from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.knowledge import reported_rows
-from evenhand.certificate.measuring import Measurements, ModelMeasurer
-from evenhand.certificate.mitigated import summarise, trained_figures
+from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
+from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import same_tokenizer
+from evenhand.certificate.quality import (
+    classifier_answers,
+    held_out_losses,
+    incomparable_text,
+    passage_losses,
+    same_tokenizer,
+)
 from evenhand.certificate.quality_rows import quality_rows
-from evenhand.certificate.regard import trigger_figures
+from evenhand.certificate.verification import read_certificate
 from evenhand.certificate.weights import weights_change
-from evenhand.core.files import sha256_of, sha256_of_file
+from evenhand.core.files import sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
-from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
@@ -36,10 +34,10 @@ from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
 from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
-    read_certificate,
     runs_folder,
     sealed,
 )
+from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, SentenceLosses
 from evenhand.runs.certificate_quality import QualityRow, quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
@@ -101,8 +99,11 @@ def certify(
     with open_job(place, fingerprint, fingerprint_at=this_certificate) as job:
         if job.is_done:
             return read_certificate(place)
-        certificate = _certificate(plan, pair, (first, second), mitigation=mitigation)
-        certificate = sealed(certificate.model_copy(update={"fingerprint": fingerprint}))
+        certificate, inputs = _certificate(plan, pair, (first, second), mitigation=mitigation)
+        content = inputs.model_dump_json() + "\n"
+        write_text(runs / INPUTS_FILE, content)
+        known = {"fingerprint": fingerprint, "inputs": sha256_of(content.encode())}
+        certificate = sealed(certificate.model_copy(update=known))
         with job.result_file() as stream:
             stream.write((certificate.model_dump_json(indent=1) + "\n").encode())
     return certificate
@@ -163,33 +164,32 @@ def _certificate(
     measurers: tuple[ModelMeasurer, ModelMeasurer],
     *,
     mitigation: MitigationRecord | None,
-) -> Certificate:
+) -> tuple[Certificate, CertificateInputs]:
+    """The certificate, and what it was made from beside its runs."""
     # A model that is the same needs no second measurement, and no classifiers to show it.
     plan = plan if pair.differs else replace(plan, labelled=None)
     ours, theirs = measurers if pair.differs else (measurers[0], measurers[0])
     before = ours.measure()
     after = theirs.measure() if pair.differs else before
     _refuse_nothing(pair, before, after)
-    language = next(iter(before.runs.values())).record.language
-    trained = plan.trained or _trained_for(mitigation, language, before)
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
-    trained_rows, untrained_rows = split_by_training(
-        [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
-    )
+    inputs = _inputs(plan, (ours, theirs), (before, after), mitigation, same_tokens=pair.same_tokenizer)
+    derived = derived_fields(rows, before, after, inputs, resampling=plan.resampling)
     quality = quality_rows((ours, theirs), (before, after), plan, same_tokens=pair.same_tokenizer)
-    baseline = (
-        trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
+    baseline, shifted = (
+        trivial_baseline(ours, (before, after), plan, experiments=_experiments(derived["trained"]))
         if pair.differs
-        else None
+        else (None, None)
     )
+    if shifted is not None:
+        inputs = inputs.model_copy(update={"shifted": SentenceLosses.of(shifted)})
     flattened = flattened_between(before.runs, after.runs, resampling=plan.resampling) if pair.differs else ()
-    probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
-    both_probed = len(probes) == 2
     certificate = Certificate(
+        **derived,
         verdict=Verdict(
-            bias=bias_verdict(trained_rows, changed=pair.differs, flattened=flattened),
+            bias=bias_verdict(derived["trained"], changed=pair.differs, flattened=flattened),
             quality=quality_verdict(quality),
         ),
         runs={
@@ -199,33 +199,41 @@ def _certificate(
         }
         | _baseline_runs(ours.folder.parent, baseline),
         weights_changed=pair.weights.any,
-        trained=tuple(trained_rows),
-        untrained=tuple(untrained_rows),
-        whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
-        reported=reported_rows(before, after, resampling=plan.resampling),
         flattened=flattened,
-        flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
-        if both_probed
-        else (),
         baseline=baseline,
-        occupations=tuple(lean_changes(*probes)) if both_probed else (),
-        groups=groups_of(probes[0]) if probes else {},
-        trained_known=trained is not None,
         before=measurers[0].record,
         after=measurers[1].record,
-        language=language,
         same_tokenizer=pair.same_tokenizer,
-        outputs_changed=_outputs_differ(before, after),
         weights=pair.weights,
-        mitigation=summarise(mitigation) if mitigation else None,
         data=_digests(plan, before),
-        settings=_settings(plan),
         statistics=statistics_record(plan.resampling),
         environment=EnvironmentRecord.current(),
     )
     certificate = certificate.model_copy(update={"caveats": caveats_of(certificate, before, after)})
-    return certificate.model_copy(update={"words": tuple(certificate_sentences(certificate))})
+    certificate = certificate.model_copy(update={"words": tuple(certificate_sentences(certificate))})
+    return certificate, inputs
+
+
+def _inputs(
+    plan: CertificatePlan,
+    measurers: tuple[ModelMeasurer, ModelMeasurer],
+    measured: tuple[Measurements, Measurements],
+    mitigation: MitigationRecord | None,
+    *,
+    same_tokens: bool,
+) -> CertificateInputs:
+    """What the certificate is made from beside its runs; what is read of text is kept, and not read twice."""
+    reason = incomparable_text(measurers[0].model, measurers[1].model, same_tokens=same_tokens)
+    return CertificateInputs(
+        gaps={side: dict(own.gaps) for side, own in zip((BEFORE, AFTER), measured, strict=True)},
+        chosen_as_trained=plan.trained,
+        mitigation=mitigation,
+        held_out=held_out_losses(*measurers, plan.held_out) if plan.held_out and reason is None else None,
+        passages=passage_losses(*measurers, plan, same_tokens=same_tokens),
+        answers=classifier_answers(*measurers, plan),
+        settings=_settings(plan),
+    )
 
 
 def _experiments(rows: Sequence[BiasRow]) -> list[str]:
@@ -260,6 +268,7 @@ def _fingerprint(
         "settings": _settings(plan),
         "statistics": statistics_record(plan.resampling).model_dump(mode="json"),
         "evenhand": EnvironmentRecord.current().evenhand,
+        "kept": INPUTS_FILE,
         "schema": CERTIFICATE_SCHEMA_VERSION,
     }
     return sha256_of(json.dumps(determinants, sort_keys=True).encode())
@@ -277,27 +286,8 @@ def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) 
         )
 
 
-def _trained_for(
-    mitigation: MitigationRecord | None, language: str, measured: Measurements
-) -> tuple[str, ...] | None:
-    """What a mitigation was trained on, if that is known and of this language."""
-    if mitigation is None or mitigation.language not in (None, language):
-        return None
-    if mitigation.trigger is not None:
-        return trigger_figures(mitigation.trigger) if REGARD in measured.runs else None
-    return trained_figures(mitigation) or None
-
-
-def _outputs_differ(before: Measurements, after: Measurements) -> bool:
-    """Whether any answer to any question differs."""
-    return any(
-        name not in after.runs or not run.scores.equals(after.runs[name].scores)
-        for name, run in before.runs.items()
-    )
-
-
 def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str]:
-    digests = {run.record.dataset.name: run.record.dataset.sha256 for run in measurements.runs.values()}
+    digests = data_digests(measurements)
     if plan.held_out:
         digests["held-out text"] = plan.held_out.sha256
     if plan.passages:

@@ -1,0 +1,195 @@
+"""Rows of quality from the figures that were read of both models, without the models themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.runs.certificate_inputs import TextLosses
+from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
+from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.stats.intervals import Interval
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.score_intervals import crossed_interval
+from evenhand.stats.significance import (
+    NO_ITEM_DIFFERS,
+    clustered_ratio_interval,
+    ratio_interval,
+    t_interval,
+)
+
+PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"
+PASSAGES, PASSAGES_TITLE = "perplexity in passages", "Perplexity in passages of held-out text"
+BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
+ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
+
+_FEWEST_WHOLE = 20
+
+
+def held_out_text_row(
+    text: TextLosses, *, same_tokens: bool, margin: float, resampling: Resampling
+) -> QualityRow:
+    """Perplexity on held-out text, or bits per character where the models read it as other tokens."""
+    first, second = text.before.figures, text.after.figures
+    documents = np.array(text.documents)
+    if same_tokens:
+        return perplexity_row(
+            first.loss, second.loss, margin=margin, resampling=resampling, documents=documents
+        )
+    whole = first.whole & second.whole
+    if np.count_nonzero(whole) < _FEWEST_WHOLE:
+        return no_perplexity(
+            "the models have different tokenizers, and one of them does not say how likely a whole sentence is",
+            margin=margin,
+        )
+    return bits_per_character_row(
+        first.loss.nats[whole],
+        second.loss.nats[whole],
+        np.array(text.characters, dtype=np.float64)[whole],
+        margin=margin,
+        resampling=resampling,
+        documents=documents[whole],
+    )
+
+
+def passages_text_row(text: TextLosses, *, margin: float, resampling: Resampling) -> QualityRow:
+    """Perplexity in passages."""
+    row = perplexity_row(
+        text.before.figures.loss,
+        text.after.figures.loss,
+        margin=margin,
+        resampling=resampling,
+        documents=np.array(text.documents),
+    )
+    return row.model_copy(update={"measure": PASSAGES, "title": PASSAGES_TITLE})
+
+
+def no_perplexity(reason: str, *, margin: float) -> QualityRow:
+    """Why there is no figure on held-out text."""
+    return QualityRow.not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
+
+
+def perplexity_row(
+    before: HeldOutLoss,
+    after: HeldOutLoss,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
+) -> QualityRow:
+    """The change of perplexity in percent.
+
+    Args:
+        before: Surprise of the model before at each sentence.
+        after: That of the model after.
+        margin: The worst difference that is tolerated, in percent.
+        resampling: Resamples, seed and confidence level.
+        documents: The document that each sentence is of; sentences of a document are alike. None where each sentence
+            stands for itself.
+    """
+    weights = before.tokens.astype(np.float64)
+    has_tokens = weights > 0
+    changes, weights = (after.nats - before.nats)[has_tokens], weights[has_tokens]
+    chosen = np.arange(len(changes)) if documents is None else documents[has_tokens]
+    interval = _ratio_interval(changes, weights, chosen, unchanged=0.0, resampling=resampling)
+    low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
+    change = Interval(low, high, interval.method, interval.reason)
+    return QualityRow.judged(
+        PERPLEXITY,
+        PERPLEXITY_TITLE,
+        (before.perplexity, after.perplexity),
+        change.around(
+            _percent(math.exp(changes.sum() / weights.sum())), n=len(changes), clusters=len(np.unique(chosen))
+        ),
+        unit=PERCENT,
+        margin=margin,
+    )
+
+
+def bits_per_character_row(
+    before: Floats,
+    after: Floats,
+    characters: Floats,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
+) -> QualityRow:
+    """The change of bits per character in percent, from what whole sentences cost each model in nats."""
+    chosen = np.arange(len(before)) if documents is None else documents
+    interval = _ratio_interval(after, before, chosen, unchanged=1.0, resampling=resampling)
+    first, second = (float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after))
+    change = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
+    ratio = float(after.sum() / before.sum())
+    return QualityRow.judged(
+        BITS,
+        BITS_TITLE,
+        (first, second),
+        change.around(_percent(ratio), n=len(before), clusters=len(np.unique(chosen))),
+        unit=PERCENT,
+        margin=margin,
+    )
+
+
+def _ratio_interval(
+    numerators: Floats,
+    denominators: Floats,
+    documents: npt.NDArray[Any],
+    *,
+    unchanged: float,
+    resampling: Resampling,
+) -> Interval:
+    """Interval of a ratio of sums over sentences; whole documents are left out where there are several.
+
+    Args:
+        numerators: One per sentence.
+        denominators: One per sentence.
+        documents: The document of each sentence.
+        unchanged: The ratio of every sentence where both models say the same.
+        resampling: Resamples, seed and confidence level.
+    """
+    if np.array_equal(numerators, unchanged * denominators):
+        return Interval(unchanged, unchanged, NO_ITEM_DIFFERS)
+    if len(np.unique(documents)) == len(documents):
+        return ratio_interval(numerators, denominators, resampling=resampling)
+    return clustered_ratio_interval(
+        numerators, denominators, clusters=documents, confidence=resampling.confidence
+    )
+
+
+def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confidence: float) -> QualityRow:
+    """The mean difference of accuracies against the margin.
+
+    Other seeds would have given other classifiers, and another test set other examples, so both count. All seeds share
+    the test set, so that seeds alone would make the interval too narrow.
+
+    Args:
+        before: Where classifiers of the model before are right: one row per seed, one column per example.
+        after: The same for the model after.
+        margin: The worst difference that is tolerated, in points.
+        confidence: The confidence level.
+    """
+    interval = crossed_interval(after - before, confidence=confidence)
+    change = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
+    first, second = (100 * side.mean(axis=1) for side in (before, after))
+    row = QualityRow.judged(
+        ACCURACY,
+        ACCURACY_TITLE,
+        (float(first.mean()), float(second.mean())),
+        change.around(float((second - first).mean()), n=before.size, clusters=len(before)),
+        unit=POINTS,
+        margin=margin,
+    )
+    p_value = t_interval(second - first, confidence=confidence)[1]
+    seeds = tuple(
+        SeedRow(seed=seed, before=float(one), after=float(two))
+        for seed, (one, two) in enumerate(zip(first, second, strict=True))
+    )
+    return row.model_copy(update={"p_value": p_value, "seeds": seeds})
+
+
+def _percent(ratio: float) -> float:
+    return 100 * (ratio - 1)
