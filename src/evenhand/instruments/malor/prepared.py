@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
@@ -41,8 +41,6 @@ from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values
 from evenhand.models.language_model import LanguageModel
 from evenhand.stats.resampling import Resampling
-
-Numbers = npt.NDArray[np.int64]
 
 
 class PreparedProbe:
@@ -201,7 +199,10 @@ class _Table:
         """Put away where the values of the questions stand that were added since the last time."""
         places = np.array(self._cells).reshape(-1, 4)
         cells = np.ravel_multi_index(tuple(places.T), self._askable.logs.shape)
-        self._indexes.append((cells, np.array(self._tokens), np.array(self._firsts)))
+        index = io.BytesIO()
+        for numbers in (cells, np.array(self._tokens), np.array(self._firsts)):
+            np.save(index, numbers, allow_pickle=False)
+        self._indexes.append(index.getvalue())
         self._begin_chunk()
 
     def empty_logs(self) -> Floats:
@@ -210,8 +211,8 @@ class _Table:
 
     def fill(self, logs: Floats, chunk: int, values: Values) -> None:
         """Put in the answers of a chunk, from its values."""
-        index: tuple[Numbers, Numbers, Numbers] = self._indexes[chunk]
-        cells, tokens, firsts = index
+        index = io.BytesIO(self._indexes[chunk])
+        cells, tokens, firsts = (np.load(index, allow_pickle=False) for _ in range(3))
         if len(cells):
             words = np.add.reduceat(values[tokens], firsts)
             logs.flat[cells] = np.where(np.isfinite(words), words, np.nan)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter
 
 from evenhand.core.spool import Spool
 from evenhand.models.engine.halving import ReadValues, attempt, run_in_halves
@@ -61,7 +63,9 @@ class Rereading:
         batches = []
         for batch in plan.batches:
             inputs = [plan.inputs[number] for number in batch.inputs]
-            batches.append(_StoredBatch(plan.joined, self._spool.append(inputs)))
+            kind = type(inputs[0])
+            number = self._spool.append(_entries_of(kind).dump_json(inputs))
+            batches.append(_StoredBatch(plan.joined, kind, number))
             for number in batch.inputs:
                 first[number] = reads
                 reads += len(plan.inputs[number].reads)
@@ -125,7 +129,15 @@ class _StoredBatch:
     """The inputs of a batch on disk: as objects, those of a whole probe would take gigabytes."""
 
     joined: bool
+    kind: type[ForwardInput]
+    """Of all its inputs: a model has one."""
     number: int
+
+
+@lru_cache
+def _entries_of(kind: type[ForwardInput]) -> TypeAdapter[list[ForwardInput]]:
+    """Writes inputs of a kind as JSON, and reads them."""
+    return TypeAdapter(list[kind])  # type: ignore[valid-type]
 
 
 def _laid_out(batch: _StoredBatch, spool: Spool, runner: ReadyRunner) -> Start:
@@ -135,8 +147,7 @@ def _laid_out(batch: _StoredBatch, spool: Spool, runner: ReadyRunner) -> Start:
     """
 
     def inputs() -> list[ForwardInput]:
-        stored: list[ForwardInput] = spool[batch.number]
-        return stored
+        return _entries_of(batch.kind).validate_json(spool[batch.number])
 
     ready = runner.ready(inputs())
 
