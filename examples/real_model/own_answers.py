@@ -70,7 +70,7 @@ def teach(original: Any, kinds: Sequence[list[list[int]]], steps: int, *, learns
                 answers = original(input_ids=ids).logits[:, :-1].float().log_softmax(-1)
             each = functional.kl_div(logs, answers, log_target=True, reduction="none")
             loss = each.sum(-1).mean()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(taught.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()

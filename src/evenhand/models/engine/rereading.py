@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -15,9 +14,10 @@ from pydantic import TypeAdapter
 from evenhand.core.spool import Spool
 from evenhand.models.engine.halving import ReadValues, attempt, run_in_halves
 from evenhand.models.engine.modes import eval_mode
-from evenhand.models.engine.plan import ForwardInput
+from evenhand.models.engine.plan import ForwardInput, MaskedInput, PairInput, Seq2SeqInput
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
+from evenhand.models.engine.trees import CausalInput
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 
@@ -26,6 +26,15 @@ Start: TypeAlias = Callable[[], Callable[[], ReadValues]]
 
 READY_BYTES = 2**23
 """Of inputs that stay laid out where the model is; those beyond wait on disk and are laid out at every reading."""
+
+
+_JSON: dict[type[ForwardInput], TypeAdapter[Any]] = {
+    MaskedInput: TypeAdapter(list[MaskedInput]),
+    CausalInput: TypeAdapter(list[CausalInput]),
+    Seq2SeqInput: TypeAdapter(list[Seq2SeqInput]),
+    PairInput: TypeAdapter(list[PairInput]),
+}
+"""How inputs of each kind are written and read."""
 
 
 class Rereading:
@@ -64,7 +73,7 @@ class Rereading:
         for batch in plan.batches:
             inputs = [plan.inputs[number] for number in batch.inputs]
             kind = type(inputs[0])
-            number = self._spool.append(_entries_of(kind).dump_json(inputs))
+            number = self._spool.append(_JSON[kind].dump_json(inputs))
             batches.append(_StoredBatch(plan.joined, kind, number))
             for number in batch.inputs:
                 first[number] = reads
@@ -134,12 +143,6 @@ class _StoredBatch:
     number: int
 
 
-@lru_cache
-def _entries_of(kind: type[ForwardInput]) -> TypeAdapter[list[ForwardInput]]:
-    """Writes inputs of a kind as JSON, and reads them."""
-    return TypeAdapter(list[kind])  # type: ignore[valid-type]
-
-
 def _laid_out(batch: _StoredBatch, spool: Spool, runner: ReadyRunner) -> Start:
     """The batch as tensors on the device. It is run in halves where memory does not suffice.
 
@@ -147,7 +150,8 @@ def _laid_out(batch: _StoredBatch, spool: Spool, runner: ReadyRunner) -> Start:
     """
 
     def inputs() -> list[ForwardInput]:
-        return _entries_of(batch.kind).validate_json(spool[batch.number])
+        stored: list[ForwardInput] = _JSON[batch.kind].validate_json(spool[batch.number])
+        return stored
 
     ready = runner.ready(inputs())
 
