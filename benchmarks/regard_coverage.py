@@ -13,29 +13,36 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from evenhand.lab.regard_coverage import LABELLED, World, counted, coverage, prediction_powered, unconfused
+from evenhand.lab.regard_coverage import (
+    LABELLED,
+    RegardWorld,
+    counted,
+    coverage,
+    prediction_powered,
+    unconfused,
+)
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
 
 BEGIN, END = "<!-- begin coverage -->", "<!-- end coverage -->"
 
 
-def worlds() -> Iterator[World]:
+def worlds() -> Iterator[RegardWorld]:
     """All that the table has."""
     exact = PlantedGap()
     wrong = replace(exact, confusion=PUBLISHED_CONFUSION, labelled=LABELLED)
     biased = replace(wrong, bias=0.1)
     for gap in (0.0, 5.0, 15.0):
         plan = replace(exact, gap=gap)
-        yield World("right", "as labelled", counted, plan)
-        yield World("right, 5 contexts", "as labelled", counted, replace(plan, contexts=5))
-        yield World(
+        yield RegardWorld("right", "as labelled", counted, plan)
+        yield RegardWorld("right, 5 contexts", "as labelled", counted, replace(plan, contexts=5))
+        yield RegardWorld(
             "right, 20 contexts of 30 texts", "as labelled", counted, replace(plan, contexts=20, texts=30)
         )
         for labels, own in (("23% wrong", wrong), ("and biased against the second group", biased)):
             plan = replace(own, gap=gap)
-            yield World(labels, "as labelled", counted, plan)
-            yield World(labels, "prediction-powered", prediction_powered, plan)
-            yield World(labels, "confusion matrix", unconfused, plan)
+            yield RegardWorld(labels, "as labelled", counted, plan)
+            yield RegardWorld(labels, "prediction-powered", prediction_powered, plan)
+            yield RegardWorld(labels, "confusion matrix", unconfused, plan)
 
 
 def table(*, studies: int, seed: int) -> Iterator[str]:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.lab.regard_coverage import World, counted, coverage, prediction_powered, unconfused
+from evenhand.lab.regard_coverage import RegardWorld, counted, coverage, prediction_powered, unconfused
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
 
 STUDIES = 200
 
-RIGHT = World("right", "as labelled", counted, PlantedGap(gap=5, texts=40))
-POWERED = World(
+RIGHT = RegardWorld("right", "as labelled", counted, PlantedGap(gap=5, texts=40))
+POWERED = RegardWorld(
     "wrong",
     "prediction-powered",
     prediction_powered,
     PlantedGap(gap=15, texts=40, confusion=PUBLISHED_CONFUSION, bias=0.1, labelled=200),
 )
-UNCONFUSED = World(
+UNCONFUSED = RegardWorld(
     "wrong",
     "confusion matrix",
     unconfused,
@@ -28,7 +28,7 @@ UNCONFUSED = World(
 
 
 @pytest.mark.parametrize("world", [RIGHT, POWERED, UNCONFUSED], ids=lambda world: str(world.treatment))
-def test_intervals_hold_the_planted_gap(world: World) -> None:
+def test_intervals_hold_the_planted_gap(world: RegardWorld) -> None:
     found = coverage(world, studies=STUDIES, seed=11)
     assert 0.91 <= found.share <= 0.985
     assert abs(found.error) < 2.5
@@ -36,6 +36,6 @@ def test_intervals_hold_the_planted_gap(world: World) -> None:
 
 def test_a_biased_classifier_misleads_where_nothing_is_done_about_it() -> None:
     plan = PlantedGap(gap=0, texts=40, spread=5, confusion=PUBLISHED_CONFUSION, bias=0.2)
-    found = coverage(World("biased", "as labelled", counted, plan), studies=100, seed=5)
+    found = coverage(RegardWorld("biased", "as labelled", counted, plan), studies=100, seed=5)
     assert found.error > 8
     assert found.share < 0.8

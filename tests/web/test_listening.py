@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 from evenhand.web.app import listen_on
 
@@ -26,4 +27,6 @@ def test_small_answers_are_sent_at_once() -> None:
                 writer.close()
         return option != 0
 
-    assert asyncio.run(delay_is_off())
+    # Not in this thread: a browser of other tests may have left an event loop running in it.
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(asyncio.run, delay_is_off()).result()

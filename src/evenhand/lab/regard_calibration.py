@@ -16,7 +16,14 @@ import numpy as np
 from evenhand.core.errors import require_extra
 from evenhand.data.label_schemes import load_scheme
 from evenhand.lab.regard import PlantedClassifier, PlantedRegard, plant_texts
-from evenhand.lab.regard_coverage import LABELLED, World, counted, coverage, prediction_powered, unconfused
+from evenhand.lab.regard_coverage import (
+    LABELLED,
+    RegardWorld,
+    counted,
+    coverage,
+    prediction_powered,
+    unconfused,
+)
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
 from evenhand.regard.bias_check import check_labelled_pairs
 from evenhand.regard.features import open_features
@@ -176,7 +183,7 @@ def _corrections(*, studies: int, seed: int) -> Iterator[RegardReading]:
         ("15 points, and biased", replace(wrong, bias=0.1)),
     ):
         for figure, shares in treatments:
-            found = coverage(World(planted, figure, shares, plan), studies=studies, seed=seed)
+            found = coverage(RegardWorld(planted, figure, shares, plan), studies=studies, seed=seed)
             name = f"{figure}: {planted}"
             yield RegardReading(
                 part="correction",

@@ -46,7 +46,7 @@ def unconfused(table: TextLabelTable) -> GroupShares:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class RegardWorld:
     """What is planted, and what is done about the classifier's errors."""
 
     labels: str
@@ -83,7 +83,7 @@ def study_table(plan: PlantedGap, generator: np.random.Generator) -> TextLabelTa
     )
 
 
-def coverage(world: World, *, studies: int, seed: int) -> StudyCoverage:
+def coverage(world: RegardWorld, *, studies: int, seed: int) -> StudyCoverage:
     """Simulate studies, and count on which side of the planted gap their intervals lie."""
     generator = np.random.default_rng(seed)
     rows = []

@@ -103,7 +103,7 @@ def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) 
         label = chosen_label(field(form, "choice", limit=100), scheme_of(project))
         reason = field(form, "reason", limit=LONGEST_REASON)
         # Two adjudicators who settle the same text at the same time must not both be confirmed.
-        session.execute(select(TextRow.id).where(TextRow.id == text.id).with_for_update())
+        session.execute(select(TextRow.id).where(TextRow.id == text.id).with_for_update(key_share=True))
         rows = session.scalars(select(AdjudicationRow).where(AdjudicationRow.text_id == text.id)).all()
         decision = next((row for row in rows if row.annotator_id == person.id), None)
         is_settled = any(row.confirmed for row in rows)

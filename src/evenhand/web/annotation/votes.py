@@ -105,7 +105,7 @@ def text_assigned(session: Session, annotator: AnnotatorRow, assignment_id: int)
 
 def _reserve(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> None:
     # Two annotators who reserve at the same time must not take the same last place.
-    session.execute(select(ProjectRow.id).where(ProjectRow.id == project.id).with_for_update())
+    session.execute(select(ProjectRow.id).where(ProjectRow.id == project.id).with_for_update(key_share=True))
     held = select(AssignmentRow.text_id).where(AssignmentRow.annotator_id == annotator.id)
     free = select(TextRow.id, TextRow.gold).where(TextRow.project_id == project.id, TextRow.id.not_in(held))
     chosen = session.execute(free.where(TextRow.phase == Phase.TRAINING.value)).all()

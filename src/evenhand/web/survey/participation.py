@@ -117,9 +117,10 @@ def put_demographics(session: Session, participant: ParticipantRow, answers: Map
 
 def begin_writing(session: Session, participant: ParticipantRow) -> None:
     """Give a participant a condition and an order of prompts; both are logged."""
-    # People who begin at the same time must see each other, or all of them come into the same condition.
+    # People who begin at the same time must see each other, or all of them come into the same condition. Their own rows
+    # hold the key of the survey already: a lock on the key too would make two of them wait for each other.
     survey = session.scalars(
-        select(SurveyRow).where(SurveyRow.id == participant.survey_id).with_for_update()
+        select(SurveyRow).where(SurveyRow.id == participant.survey_id).with_for_update(key_share=True)
     ).one()
     definition = definition_for(session, participant)
     participant.seed = random.Random(f"{survey.seed}/{participant.id}").getrandbits(31)  # noqa: S311  no secret
