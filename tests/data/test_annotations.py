@@ -225,6 +225,15 @@ def test_aligned_files_that_do_not_fit_are_refused(
         read_annotations(files)
 
 
+def test_votes_of_several_annotators_need_the_ids_of_their_texts(tmp_path: Path) -> None:
+    """Two votes on one text would otherwise be two texts."""
+    rows = ("A.,ana,1", "A.,ben,-1", "B.,ana,0")
+    with pytest.raises(DatasetError, match="votes of several annotators and no column text_id"):
+        read_annotations([write(tmp_path / "votes.csv", "text,annotator,label", *rows)])
+    alone = write(tmp_path / "ana.csv", "text,annotator,label", "A.,ana,1", "B.,ana,0")
+    assert len(read_annotations([alone]).texts) == 2
+
+
 def test_a_file_given_twice_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "text,label", "A.,1")
     with pytest.raises(DatasetError, match="more than once"):

@@ -120,6 +120,7 @@ def read_aligned(
     """
     tables = [read_table(path, needed=(columns.text.lower(),)) for path in paths]
     _refuse_copies(paths, tables)
+    _refuse_several_annotators(paths, tables)
     chosen = scheme or _fitting_scheme(tables[0], columns, paths[0])
     answers = [_answer_table(path, table, chosen, columns) for path, table in zip(paths, tables, strict=True)]
     rows = [table.filled_rows() for table in answers]
@@ -281,6 +282,15 @@ def _refuse_copies(paths: Sequence[Path], tables: Sequence[CsvTable]) -> None:
             raise DatasetError(
                 f"{path} and {first[table.sha256]} have the same content, so one annotator would count twice. Give one "
                 "file per annotator."
+            )
+
+
+def _refuse_several_annotators(paths: Sequence[Path], tables: Sequence[CsvTable]) -> None:
+    for path, table in zip(paths, tables, strict=True):
+        if ANNOTATOR in table.columns and len({row[ANNOTATOR] for row in table.rows}) > 1:
+            raise DatasetError(
+                f"{path} has votes of several annotators and no column {TEXT_ID}, so every vote would count as a text "
+                f"of its own. Add a column {TEXT_ID} that is the same for all votes on one text."
             )
 
 
