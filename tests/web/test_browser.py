@@ -210,6 +210,7 @@ def test_everybody_can_use_every_page_of_an_annotator(visit: Visit, server: Loca
     assert_accessible_and_fitting(page)
     page.locator("main a.button").click()
     page.locator(".text-card").wait_for()
+    page.wait_for_load_state()  # keys are heard once the script has run
     page.keyboard.press("3")
     page.get_by_text("Das war alles").wait_for()
     assert_accessible_and_fitting(page)
