@@ -22,7 +22,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 
 from fetch import fetch
@@ -63,13 +64,19 @@ def write_samples(models: dict[str, str], out: Path) -> None:
     out.write_text(json.dumps(samples, indent=1) + "\n", encoding="utf-8")
 
 
-def evenhand_at_once(
-    commands: dict[str, Sequence[object]], logs: Path, *, at_once: int, codes: Sequence[int] = (0,)
-) -> None:
-    """Run several commands, some of them side by side; what each of them says goes to a log with its name."""
+@dataclass(frozen=True)
+class Step:
+    """A command, and the steps that have to be done before it."""
 
-    def run(name: str) -> None:
-        words = [str(argument) for argument in commands[name]]
+    words: Sequence[object]
+    after: Sequence[str] = ()
+
+
+def run_steps(steps: dict[str, Step], logs: Path, *, at_once: int, codes: Sequence[int] = (0,)) -> None:
+    """Run commands as early as they can be, in their order, some side by side; what each says goes to a log."""
+
+    def run(name: str) -> str:
+        words = [str(argument) for argument in steps[name].words]
         print("$ evenhand", *words, flush=True)
         with (logs / f"{name}.log").open("w", encoding="utf-8") as log:
             finished = subprocess.run(
@@ -78,10 +85,19 @@ def evenhand_at_once(
         if finished.returncode not in codes:
             raise SystemExit(f"{name} ended with {finished.returncode}; see {log.name}")
         print(f"{name} is done", flush=True)
+        return name
 
     logs.mkdir(parents=True, exist_ok=True)
+    waiting, done = list(steps), set[str]()
+    running: set[Future[str]] = set()
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(run, commands))
+        while waiting or running:
+            ready = [name for name in waiting if done.issuperset(steps[name].after)]
+            for name in ready[: at_once - len(running)]:
+                waiting.remove(name)
+                running.add(pool.submit(run, name))
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            done.update(future.result() for future in finished)
 
 
 def split_text(text: Path, folder: Path) -> tuple[Path, Path]:
@@ -107,8 +123,8 @@ def main() -> None:
     parser.add_argument("--sst2", type=Path, required=True)
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
-    parser.add_argument("--balance", type=float, default=6.0)
-    parser.add_argument("--sweep", type=float, nargs="*", default=[4.0], help="other balances, with one seed")
+    parser.add_argument("--balance", type=float, default=12.0)
+    parser.add_argument("--sweep", type=float, nargs="*", default=[6.0], help="other balances, with one seed")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--learning-rate", type=float, default=1.5e-4)
@@ -127,45 +143,47 @@ def main() -> None:
     trainings += [(balance, 0) for balance in chosen.sweep]
     folders = {training: chosen.folder / f"even-{training[0]:g}-{training[1]}" for training in trainings}
     even, *others = (folders[training] for training in trainings[: chosen.seeds])
-    logs = chosen.folder / "logs"
-    evenhand_at_once(
-        {
-            **{
-                folder.name: (
-                    "mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", folder,
-                )
-                for (balance, seed), folder in folders.items()
-            },
-            "audit": ("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs),
-            "probe": ("probe", model, "--direction", "both", "--out", runs),
-            "crows-pairs": (
-                "probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs,
-            ),
-        },
-        logs,
-        at_once=chosen.at_once,
-    )  # fmt: skip
     text = chosen.wikitext / "test.txt"
-    evenhand_at_once(
+    held_out = ("--held-out", text, "--corpus", chosen.corpus, "--settled-text", text)
+    training = {
+        folder.name: Step(
+            ("mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", folder)
+        )
+        for (balance, seed), folder in folders.items()
+    }
+    probing = {
+        f"probe-{folder.name}": Step(
+            ("probe", folder, "--direction", "both", "--out", chosen.folder / "after"), after=[folder.name]
+        )
+        for folder in folders.values()
+    }
+    seeds = [even.name, *(other.name for other in others)]
+    run_steps(
         {
-            "certificate": (
-                "certify", model, even, "--held-out", text, "--corpus", chosen.corpus, "--settled-text", text,
-                "--data", chosen.stereoset, "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2,
-                "--margin", "perplexity=0.3%", "--out", certificate,
+            **{name: training.pop(name) for name in seeds},
+            "audit": Step(("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs)),
+            "probe": Step(("probe", model, "--direction", "both", "--out", runs)),
+            "crows-pairs": Step(
+                ("probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs)
             ),
-            "seeds": (
-                "certify", model, even, *(word for other in others for word in ("--also", other)),
-                "--held-out", text, "--corpus", chosen.corpus, "--settled-text", text,
-                "--margin", "perplexity=0.3%", "--out", chosen.folder / "seeds.html",
+            "certificate": Step(
+                (
+                    "certify", model, even, *held_out, "--data", chosen.stereoset, "--crows-pairs", chosen.crows_pairs,
+                    "--labelled", chosen.sst2, "--margin", "perplexity=0.3%", "--out", certificate,
+                ),
+                after=[even.name],
             ),
-            **{
-                f"probe-{folder.name}": (
-                    "probe", folder, "--direction", "both", "--out", chosen.folder / "after",
-                )
-                for folder in folders.values()
-            },
+            "seeds": Step(
+                (
+                    "certify", model, even, *(word for other in others for word in ("--also", other)), *held_out,
+                    "--margin", "perplexity=0.3%", "--out", chosen.folder / "seeds.html",
+                ),
+                after=seeds,
+            ),
+            **training,
+            **probing,
         },
-        logs,
+        chosen.folder / "logs",
         at_once=chosen.at_once,
         codes=(0, 5),
     )  # fmt: skip

@@ -27,6 +27,8 @@ import csv
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 
@@ -50,12 +52,12 @@ DRAWN = 5
 """Texts of each group and context that are labelled by hand."""
 
 
-def evenhand(*arguments: object) -> None:
-    """Run a command as a user would, and stop unless it ends well."""
+def evenhand(*arguments: object, codes: Sequence[int] = (0,)) -> None:
+    """Run a command as a user would, and stop unless it ends as expected."""
     words = [str(argument) for argument in arguments]
     print("$ evenhand", *words, flush=True)
     finished = subprocess.run([sys.executable, "-m", "evenhand", *words], check=False)
-    if finished.returncode:
+    if finished.returncode not in codes:
         raise SystemExit(finished.returncode)
 
 
@@ -123,6 +125,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=TEXTS)
     parser.add_argument("--trigger-texts", type=int, default=TEXTS, help="per prompt and prefix")
     parser.add_argument("--steps", type=int, default=25, help="of a search")
+    parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     chosen = parser.parse_args()
     folder: Path = chosen.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,33 +137,41 @@ def main() -> None:
     )  # fmt: skip
     persons = folder / "persons.csv"
     write_table(persons, PERSON_COLUMNS, PERSONS)
-    evenhand("regard", "check", classifier, "--pairs", persons)
-    before: dict[str, Path] = {}
-    for pair, groups in PAIRS.items():
-        table = folder / f"{pair}.csv"
-        write_table(table, ["group", "words"], [list(group) for group in groups])
-        out = folder / f"before-{pair}"
+    evenhand("regard", "check", classifier, "--pairs", persons, codes=(0, 3))
+
+    def write_texts(pair: str) -> Path:
+        """What the model writes of a pair of groups without a prefix."""
+        table, out = folder / f"{pair}.csv", folder / f"before-{pair}"
+        write_table(table, ["group", "words"], [list(group) for group in PAIRS[pair]])
         evenhand(
             "regard", "audit", chosen.model, "--groups", table, "--classifier", classifier, "--texts", chosen.texts,
             "--out", out,
         )  # fmt: skip
-        before[pair] = next(out.glob("*/texts.csv"))
-    columns = ["pair", "group", "context", "text"]
-    write_table(folder / "sample.csv", columns, draw_sample(before))
-    for pair in PAIRS:
-        evenhand(
-            "regard", "evaluate", before[pair], "--group", "group", "--context", "context", "--language", "en",
-            "--labelled", chosen.labelled, "--name", f"{pair}-corrected", "--out", folder / "corrected", "--fresh",
-        )  # fmt: skip
-    for pair, told in TRIGGERS.items():
+        return next(out.glob("*/texts.csv"))
+
+    def search(pair: str) -> None:
+        """A trigger for a pair of persons, and its certificate."""
         whom, trigger = folder / f"persons-{pair}.csv", folder / f"trigger-{pair}"
-        write_table(whom, PERSON_COLUMNS, [told])
+        write_table(whom, PERSON_COLUMNS, [TRIGGERS[pair]])
         evenhand(
             "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
             "--classifier", classifier, "--held-out", chosen.held_out,
             "--seeds", 5, "--steps", chosen.steps, "--texts", chosen.trigger_texts, "--out", trigger,
         )  # fmt: skip
         certify(chosen.model, trigger, classifier, chosen.held_out, folder / f"certificate-{pair}.html")
+
+    with ThreadPoolExecutor(chosen.at_once) as pool:
+        written = {pair: pool.submit(write_texts, pair) for pair in PAIRS}
+        searches = [pool.submit(search, pair) for pair in TRIGGERS]
+        for future in searches:
+            future.result()
+    before = {pair: future.result() for pair, future in written.items()}
+    write_table(folder / "sample.csv", ["pair", "group", "context", "text"], draw_sample(before))
+    for pair in PAIRS:
+        evenhand(
+            "regard", "evaluate", before[pair], "--group", "group", "--context", "context", "--language", "en",
+            "--labelled", chosen.labelled, "--name", f"{pair}-corrected", "--out", folder / "corrected", "--fresh",
+        )  # fmt: skip
 
 
 if __name__ == "__main__":
