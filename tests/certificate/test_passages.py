@@ -16,7 +16,6 @@ from evenhand.certificate import HeldOutText
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import held_out_row, passages_row
-from evenhand.certificate.quality_figures import PASSAGES
 from evenhand.models.language_model import load_language_model
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.text.passages import FEWEST_PASSAGES, PASSAGE
@@ -59,7 +58,7 @@ def test_perplexity_in_passages_is_that_of_reading_them_token_by_token(
     row = rows(long_reader, long_reader, plan, place=tmp_path)[1]
     assert row is not None
     assert row.before == pytest.approx(slow_perplexity(long_reader, passages(12).sentences), rel=1e-5)
-    assert row.measure == PASSAGES
+    assert row.measure == "perplexity in passages"
     assert row.difference.value == 0
 
 

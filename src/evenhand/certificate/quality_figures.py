@@ -11,8 +11,7 @@ import numpy.typing as npt
 from evenhand.runs.certificate_inputs import TextLosses
 from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
 from evenhand.runs.held_out_losses import HeldOutLoss
-from evenhand.runs.mitigation_records import PERPLEXITY
-from evenhand.runs.mitigation_records import PERPLEXITY_IN_PASSAGES as PASSAGES
+from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
@@ -66,7 +65,7 @@ def passages_text_row(text: TextLosses, *, margin: float, resampling: Resampling
         resampling=resampling,
         documents=np.array(text.documents),
     )
-    return row.model_copy(update={"measure": PASSAGES, "title": PASSAGES_TITLE})
+    return row.model_copy(update={"measure": PERPLEXITY_IN_PASSAGES, "title": PASSAGES_TITLE})
 
 
 def no_perplexity(reason: str, *, margin: float) -> QualityRow:
