@@ -19,7 +19,7 @@ from evenhand.instruments.settled_scoring import KNOWN, knows_words
 SENSE = "sense"
 """The field of results that a gate leaves as it is: what it rests on."""
 
-NOT_ASKED = "the run is of a version that did not ask"
+NOT_ASKED = "whether the model knows the words was not asked"
 
 
 class GatedResult(FrozenModel):
