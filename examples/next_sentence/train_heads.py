@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import torch
-from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import svds
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
@@ -74,7 +74,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(8_000, 384, 6, None, 20, None, 4_000, 5, None),
+    "full": Size(8_000, 192, 2, None, 20, None, 4_000, 3, None),
     "small": Size(600, 32, 2, 400, 1, 64, 20, 1, 6),
 }
 VARIANTS = {
@@ -155,7 +155,7 @@ def topic_vectors(pairs: NextSentencePairs, tokenizer: Any, width: int) -> dict[
     """
     follow = pl.concat([frame.filter(pl.col("follows")) for frame in pairs.frames("train")])
     sides = [_tokens_by_sentence(follow[side].to_list(), tokenizer) for side in ("first", "second")]
-    together = (sides[0].T @ sides[1]).astype(float)
+    together = sides[0].T @ sides[1]
     counts = (together + together.T).tocoo()
     totals = np.asarray(counts.sum(axis=1)).ravel()
     information = np.log(counts.data * totals.sum() / (totals[counts.row] * totals[counts.col]))
@@ -163,21 +163,19 @@ def topic_vectors(pairs: NextSentencePairs, tokenizer: Any, width: int) -> dict[
     matrix = csr_matrix(
         (information[telling], (counts.row[telling], counts.col[telling])), shape=counts.shape
     )
-    directions, sizes, _ = svds(matrix, k=width, rng=np.random.default_rng(0))
+    start = np.random.default_rng(0).normal(size=len(tokenizer))
+    directions, sizes, _ = svds(matrix, k=width, v0=start)
     vectors = directions * np.sqrt(sizes)
     lengths = np.sqrt((vectors**2).mean(axis=1))
     return {int(token): vectors[token] / lengths[token] for token in np.flatnonzero(lengths > 1e-9)}
 
 
-def _tokens_by_sentence(sentences: list[str], tokenizer: Any) -> csr_matrix:
+def _tokens_by_sentence(sentences: list[str], tokenizer: Any) -> Any:
     """A row for each sentence and a column for each token, 1 where it occurs."""
-    rows, columns = [], []
-    for number, ids in enumerate(tokenizer(sentences, add_special_tokens=False)["input_ids"]):
-        own = set(ids)
-        rows += [number] * len(own)
-        columns += own
-    shape = (len(sentences), len(tokenizer))
-    return coo_matrix((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=shape).tocsr()
+    tokens = [set(ids) for ids in tokenizer(sentences, add_special_tokens=False)["input_ids"]]
+    rows = np.repeat(np.arange(len(tokens)), [len(own) for own in tokens])
+    columns = np.array([token for own in tokens for token in own])
+    return csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(tokenizer)))
 
 
 def new_t5(pairs: NextSentencePairs, tokenizer: Any, size: Size) -> T5ForConditionalGeneration:
