@@ -4,7 +4,7 @@
 
 ``CORPORA`` has ``novels_en/`` and ``wikitext-2/``. Pairs for training come from the novels; pairs from WikiText-2 show
 how far a head carries over to other text. The T5 is trained from scratch. Its embeddings start from which tokens stand
-in sentences next to each other: from random ones it gave every pair the same answer. Then it learns by span corruption
+in sentences next to each other: from random ones it hardly learned to judge. Then it learns by span corruption
 on passages of the novels: the articles for training, a few sentences at a time. Both models then learn to judge, the
 decoder as published, the T5 at a rate and for as many passes as suit a model from scratch; at the published 1e-4 it
 writes no labels. Both are measured on the inter-sentence items of ``--data`` by their head and by the probability of
