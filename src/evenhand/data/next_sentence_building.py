@@ -154,9 +154,11 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
         )
     for part in (TRAIN, TEST):
         if not maker.pairs[part]:
+            drawn = maker.articles[part]
             raise DatasetError(
-                f"The corpus gives no pairs for {part}ing: {maker.articles[part]:,} of {usable:,} articles with two "
-                "sentences or more are for that, and two are needed. Give more text, or another --test-share or --seed."
+                f"The corpus gives no pairs for {part}ing: {drawn:,} of its {usable:,} articles with two or more "
+                f"sentences {'was' if drawn == 1 else 'were'} drawn for it, and at least two are needed. Give more "
+                "text, or another --test-share or --seed."
             )
 
 
