@@ -117,7 +117,7 @@ class Certificate(FrozenModel):
     """What flatter answers alone would have given; empty where no evidence could be measured."""
     flipped: tuple[OverCorrection, ...]
     baseline: TrivialBaseline | None = None
-    """None where nothing changed, and in certificates of schema version 1."""
+    """None where nothing changed, and where occupations were not asked for."""
     caveats: tuple[str, ...] = ()
     occupations: tuple[LeanChange, ...] = ()
     groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
@@ -146,6 +146,11 @@ class Certificate(FrozenModel):
     sha256: str | None = None
     """Of everything else in the file, where it was read from one."""
 
+    @property
+    def models_differ(self) -> bool:
+        """Whether there was anything to measure on the model after."""
+        return self.weights.any or not self.same_tokenizer or self.before.prefix != self.after.prefix
+
     @field_validator("runs")
     @classmethod
     def _lie_beside_it(cls, runs: dict[str, str]) -> dict[str, str]:
@@ -158,12 +163,9 @@ class Certificate(FrozenModel):
 
 def verdict_of(certificate: Certificate) -> Verdict:
     """The verdict that follows from the rows of a certificate."""
-    changed = (
-        certificate.weights.any
-        or not certificate.same_tokenizer
-        or certificate.before.prefix != certificate.after.prefix
-    )
     return Verdict(
-        bias=bias_verdict(certificate.trained, changed=changed, flattened=certificate.flattened),
+        bias=bias_verdict(
+            certificate.trained, changed=certificate.models_differ, flattened=certificate.flattened
+        ),
         quality=quality_verdict(certificate.quality),
     )
