@@ -10,7 +10,6 @@ from evenhand.certificate.knowledge import knowledge_rows
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import (
     ACCURACY,
-    PERPLEXITY,
     accuracy_of_answers,
     held_out_text_row,
     lms_row,
@@ -24,6 +23,7 @@ from evenhand.runs.certificate_files import equal_figures, plain_figures, resamp
 from evenhand.runs.certificate_inputs import CertificateInputs
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import Certificate
+from evenhand.runs.mitigation_records import PERPLEXITY
 
 _MARGINS = ("perplexity", "lms", "accuracy", "knowledge", "evidence", "agreement", "distinct", "content")
 
