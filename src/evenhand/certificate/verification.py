@@ -9,7 +9,7 @@ What only the two models could tell is believed: how far their weights are apart
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,7 +34,8 @@ from evenhand.runs.certificate_files import (
 )
 from evenhand.runs.certificate_inputs import CertificateInputs, TextLosses, read_inputs
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import AFTER, BEFORE, Certificate
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, SCORE_SHIFTS, Certificate, token_shifts
+from evenhand.runs.run import Run
 
 _OF_TEXT = ("held-out text", "held-out passages")
 _OF_LABELS = "labelled text "
@@ -56,6 +57,7 @@ def read_certificate(path: str | Path) -> Certificate:
         sides = opened_runs(certificate, folder)
         before, after = (Measurements(sides[side], inputs.gaps.get(side, {})) for side in (BEFORE, AFTER))
         fields = [name for name, given in _fields(certificate, inputs, before, after) if not given]
+        fields += [] if _has_shifts(certificate, sides[BASELINE].values()) else ["baseline"]
         told = _sentences(certificate, before, after)
     except (EvenhandError, ValueError, IndexError, OverflowError) as problem:  # figures that fit no formula
         raise RunError(f"{place} cannot be verified: {problem}") from None
@@ -105,6 +107,13 @@ def _has_baseline(
     """Whether there is a baseline, or why not, exactly where occupations were asked of two models that differ."""
     is_needed = certificate.models_differ and all(MALOR_INSTRUMENT in own.runs for own in (before, after))
     return (certificate.baseline is not None) == is_needed and _has_baseline_perplexity(certificate, inputs)
+
+
+def _has_shifts(certificate: Certificate, runs: Iterable[Run]) -> bool:
+    """Whether the runs of the baseline were made with the shifts that are stated."""
+    shifts = token_shifts(certificate.baseline.shifts if certificate.baseline else ())
+    stated = {str(token): shift for token, shift in shifts.items()}
+    return all(equal_figures(run.record.options.get(SCORE_SHIFTS), stated) for run in runs)
 
 
 def _has_baseline_perplexity(certificate: Certificate, inputs: CertificateInputs) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -26,6 +28,9 @@ BEFORE, AFTER = "before", "after"
 BASELINE = "baseline"
 """Folder of the run of the original with shifted output biases."""
 
+SCORE_SHIFTS = "score shifts"
+"""Option of that run: what was added to the score of each token, in nats."""
+
 
 class Verdict(FrozenModel):
     """The two statements of a certificate."""
@@ -46,6 +51,18 @@ class FittedShift(FrozenModel):
     female_tokens: tuple[int, ...]
     reason: str | None = None
     """Why it could not be fitted."""
+
+
+def token_shifts(shifts: Iterable[FittedShift]) -> dict[int, float]:
+    """What is added to the score of each token, in nats: half of the constant to male terms, half off female ones."""
+    added: dict[int, float] = {}
+    for shift in shifts:
+        if shift.reason is None:
+            half = shift.bits * math.log(2) / 2
+            for tokens, sign in ((shift.male_tokens, 1), (shift.female_tokens, -1)):
+                for token in tokens:
+                    added[token] = added.get(token, 0.0) + sign * half
+    return added
 
 
 class TrivialBaseline(FrozenModel):
