@@ -122,14 +122,14 @@ def test_pages_of_long_texts_that_hardly_compress_are_small_enough_to_send() -> 
     generator = np.random.default_rng(8)
     long = item_pages_module.MOST_CHARACTERS + 5_000
     run = scored(
-        *("".join(map(chr, generator.integers(0x4E00, 0x9000, size=long))) + " BLANK." for _ in range(30))
+        *("".join(map(chr, generator.integers(0x4E00, 0x9000, size=long))) + " BLANK." for _ in range(60))
     )
     pages = {name: page for name, page in files_of(run).items() if name.endswith(".html")}
 
     assert len(pages) > 2
     assert max(len(page.encode()) for page in pages.values()) < MOST
     rows = [row for name, page in pages.items() if name != "report.html" for row in unpacked(page)]
-    assert len(rows) == 30
+    assert len(rows) == 60
     assert all("more characters in items.csv" in text[5] for text, _ in rows)
 
 
