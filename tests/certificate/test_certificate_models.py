@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,8 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
 from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate, verdict_of
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.training.classification import new_classifier
@@ -93,29 +91,6 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
         assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
     found = certificate.trained[0]
     assert found.difference.value == pytest.approx(found.after - found.before)
-
-
-def test_a_certificate_of_schema_version_1_has_no_parts(
-    made: tuple[Certificate, Path], tmp_path: Path
-) -> None:
-    certificate, place = made
-    earlier = certificate.model_copy(
-        update={
-            "schema_version": 1,
-            **{
-                side: tuple(
-                    row.model_copy(update={"distance": None})
-                    for row in getattr(certificate, side)
-                    if row.part_of is None
-                )
-                for side in ("trained", "untrained")
-            },
-        }
-    )
-    earlier = sealed(earlier.model_copy(update={"verdict": verdict_of(earlier)}))
-    shutil.copytree(place.with_suffix(""), tmp_path / "earlier")
-    (tmp_path / "earlier.json").write_text(earlier.model_dump_json(), encoding="utf-8")
-    assert read_certificate(tmp_path / "earlier.json") == earlier
 
 
 def refuse_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,16 @@ def tied() -> Run:
     return run_of("tied", lambda _: 0.2)
 
 
+MARGINS = asdict(small_plan().margins)
+
+
 def side(run: Run) -> Measurements:
     return Measurements({"knowledge": run}, {})
 
 
 def rows_of(before: Run, after: Run) -> dict[str, QualityRow]:
-    return {row.measure: row for row in knowledge_rows(side(before), side(after), small_plan())}
+    rows = knowledge_rows(side(before), side(after), margins=MARGINS, resampling=small_plan().resampling)
+    return {row.measure: row for row in rows}
 
 
 def test_pronouns_that_cannot_be_told_apart_are_lost_knowledge(knows: Run, tied: Run) -> None:
@@ -113,7 +118,7 @@ def test_without_runs_the_reason_is_told(knows: Run) -> None:
         (nothing, "it cannot be asked"),
         (Measurements({}, {}), "the plan has no settled sentences"),
     ):
-        rows = knowledge_rows(some, missing, small_plan())
+        rows = knowledge_rows(some, missing, margins=MARGINS, resampling=FEW)
         assert [(row.measure, row.reason) for row in rows] == [("knowledge", reason), ("evidence", reason)]
     assert reported_rows(some, nothing, resampling=FEW) == ()
 

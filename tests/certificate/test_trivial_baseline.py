@@ -13,7 +13,7 @@ import torch
 from certificate_runs import probes_alone, small_plan
 
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement, certify
-from evenhand.certificate.baseline import fit_shifts, term_tokens, token_shifts
+from evenhand.certificate.baseline import fit_shifts, term_tokens
 from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
 from evenhand.core.experiments import Experiment
@@ -28,7 +28,7 @@ from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate, FittedShift, TrivialBaseline
+from evenhand.runs.certificates import Certificate, FittedShift, TrivialBaseline, token_shifts
 from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
@@ -253,8 +253,11 @@ def test_a_baseline_that_its_run_does_not_give_is_refused(
     shutil.copytree(place.with_suffix(""), tmp_path / "changed")
     worse: Any = tuple(row.model_copy(update={"after": 3.0}) for row in baseline.reached)
     dearer: Any = baseline.perplexity.model_copy(update={"after": 99.0})
+    farther: Any = tuple(shift.model_copy(update={"bits": 9.0}) for shift in baseline.shifts)
     for changes, message in (
         ({"reached": worse}, "another trivial baseline"),
+        ({"against": baseline.against[1:]}, "another trivial baseline"),
+        ({"shifts": farther}, "something else under 'baseline'"),
         ({"perplexity": dearer}, "something else under 'baseline'"),
         ({"perplexity": None}, "something else under 'baseline'"),
     ):

@@ -21,6 +21,7 @@ from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of
 from evenhand.runs.certificate_files import runs_folder, sealed
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
 from evenhand.runs.certificates import Certificate, verdict_of
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 
@@ -117,9 +118,92 @@ def test_an_edited_part_is_refused_whoever_sealed_it(place: Path, field: str) ->
         read_certificate(place)
 
 
-def test_a_wider_margin_is_refused(place: Path) -> None:
-    reseal(place, lambda own: _with_row(own, "perplexity", margin=500.0, verdict="kept"))
-    with pytest.raises(RunError, match="something else under 'perplexity'"):
+@pytest.mark.parametrize("measure", ["perplexity", "LMS", "knowledge", "accuracy"])
+def test_a_wider_margin_is_refused(place: Path, measure: str) -> None:
+    sign = math.copysign(1, _row(json.loads(place.read_bytes()), measure)["margin"])
+
+    def widen(document: Document) -> None:
+        document["quality"] = [
+            rejudged(row, margin=500.0 * sign) if row["measure"] == measure else row
+            for row in document["quality"]
+        ]
+
+    reseal(place, widen)
+    with pytest.raises(RunError, match=f"something else under '{measure}'"):
+        read_certificate(place)
+
+
+def rejudged(row: Document, **changes: Any) -> Document:
+    """A row with other figures and the verdict that follows from them."""
+    own = QualityRow.model_validate({**row, **changes})
+    if own.verdict is not QualityVerdict.NOT_MEASURED:
+        own = own.model_copy(update={"verdict": judged_quality(own.difference, own.margin)})
+    return dict(json.loads(own.model_dump_json()))
+
+
+ADDED: dict[str, Callable[[Document], Document]] = {
+    "of a measure that is none": lambda own: _row(own, "perplexity") | {"measure": "helpfulness"},
+    "of a run that is not there": lambda own: _row(own, "perplexity") | {"measure": "distinct-2"},
+    "of a measure that has one": lambda own: rejudged(_row(own, "perplexity"), margin=500.0),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_no_row_of_quality_can_be_added(place: Path, name: str) -> None:
+    reseal(place, lambda own: own["quality"].insert(0, ADDED[name](own)))
+    measure = json.loads(place.read_bytes())["quality"][0]["measure"]
+    with pytest.raises(RunError, match=f"something else under '{measure}'"):
+        read_certificate(place)
+
+
+@pytest.mark.parametrize("measure", ["perplexity", "accuracy", "LMS", "knowledge"])
+def test_no_row_of_quality_can_be_dropped(place: Path, measure: str) -> None:
+    def drop(document: Document) -> None:
+        document["quality"] = [row for row in document["quality"] if row["measure"] != measure]
+
+    reseal(place, drop)
+    with pytest.raises(RunError, match=f"'{measure}'|another {measure} than its runs give"):
+        read_certificate(place)
+
+
+def test_what_was_not_measured_has_no_figures_and_its_own_title(place: Path) -> None:
+    """The plan has no association tests, so there is no LMS."""
+    assert _row(json.loads(place.read_bytes()), "LMS")["verdict"] == "not measured"
+    for changes in ({"title": "Language modelling score, as good as ever"}, {"before": 90.0, "after": 91.0}):
+        shutil.copy(place, place.with_name("edited.json"))
+        edited = place.with_name("edited.json")
+        if not runs_folder(edited).exists():
+            shutil.copytree(runs_folder(place), runs_folder(edited))
+        reseal(edited, lambda own, changes=changes: _with_row(own, "LMS", **changes))  # type: ignore[misc]
+        with pytest.raises(RunError, match="something else under 'LMS'"):
+            read_certificate(edited)
+
+
+def test_a_baseline_cannot_be_left_out(place: Path) -> None:
+    def drop(document: Document) -> None:
+        document["runs"] = {
+            name: digest for name, digest in document["runs"].items() if not name.startswith("baseline")
+        }
+        document["baseline"] = None
+
+    reseal(place, drop)
+    path = runs_folder(place) / "inputs.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"shifted": None}), encoding="utf-8")
+    reseal(place, lambda own: own.update(inputs=sha256_of(path.read_bytes())))
+    with pytest.raises(RunError, match="something else under 'baseline'"):
+        read_certificate(place)
+
+
+@pytest.mark.parametrize("field", ["inputs", "runs", "schema_version", "settings", "statistics"])
+def test_no_field_can_be_missing(place: Path, field: str) -> None:
+    """A missing field has its default, or is refused; none of them stops the certificate from being verified."""
+    document = json.loads(place.read_bytes())
+    del document[field]
+    _with_row(document, "perplexity", after=1.0)
+    rest = {name: value for name, value in document.items() if name != "sha256"}
+    document["sha256"] = sha256_of(json.dumps(rest, sort_keys=True).encode())
+    place.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(RunError):
         read_certificate(place)
 
 

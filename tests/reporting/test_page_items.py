@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.core.items import Task
 from evenhand.reporting import page_files
 from evenhand.reporting.association import items as page_items_module
-from evenhand.reporting.association.items import left_out_items, page_items
+from evenhand.reporting.association.items import fits_page, page_items
 from evenhand.reporting.association.view import association_data
 from evenhand.reporting.plotting import shown_runs
 from evenhand.runs.run import open_run
@@ -78,18 +78,29 @@ def test_all_items_stand_beside_a_page_that_cannot_hold_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = scored()
-    files = page_files(run)
+    monkeypatch.setattr(page_items_module, "_TABLE_ROWS", 50)
+    files = {name: "".join(text) for name, text in page_files(run)}
     table = pl.read_csv(io.StringIO(files["items.csv"]))
     run.save(tmp_path / "run", pages=files)
 
-    assert left_out_items(run) > 70
+    assert list(files) == ["report.html", "items.csv", "items-1.html"]
     assert table["item"].to_list() == run.items()["item"].to_list()
     assert table["stereotype"].to_list() == pytest.approx(run.items()["stereotype"].to_list())
     assert "stereotype text" in table.columns
-    assert "items.csv" in open_run(tmp_path / "run").record.files
+    assert {"items.csv", "items-1.html"} <= open_run(tmp_path / "run").record.files.keys()
 
     monkeypatch.undo()
-    assert list(page_files(run)) == ["report.html"]
+    assert [name for name, _ in page_files(run)] == ["report.html"]
+
+
+def test_pages_of_items_are_written_only_where_a_page_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = scored()
+    (whole,) = page_items([run]).values()
+    for size, fits in ((whole.size, True), (whole.size - 1, False)):
+        monkeypatch.setattr(page_items_module, "MOST_BYTES", size)
+        assert fits_page(run) is fits
+        (held,) = page_items([run]).values()
+        assert (len(held.texts) == held.total) is fits
 
 
 def test_a_page_of_many_terms_and_of_long_items_is_small_enough_to_send() -> None:
@@ -111,9 +122,9 @@ def test_a_page_of_many_terms_and_of_long_items_is_small_enough_to_send() -> Non
         name="long",
         resampling=eh.Resampling(resamples=100),
     )
-    files = page_files(run)
+    files = dict(page_files(run))
 
-    assert len(files["report.html"].encode()) < 5_000_000
+    assert len(str(files["report.html"]).encode()) < 5_000_000
     (held,) = page_items([run]).values()
     assert held.size <= page_items_module.MOST_BYTES
     assert any(len(text[5]) > long for text in held.texts)

@@ -135,18 +135,41 @@ def test_what_says_that_it_is_a_certificate_is_told_by_its_content(place: Path, 
     assert not is_certificate(place.with_suffix(""))
 
 
-def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_state(place: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (
+            1,
+            "version 1 of the format, from before certificates could be verified.* evenhand certify BEFORE AFTER",
+        ),
+        (0, "from before certificates could be verified"),
+        (-1, "from before certificates could be verified"),
+        (3, "version 3 of the format; .* reads 2. Install a newer version"),
+    ],
+)
+def test_no_number_in_the_file_switches_verification_off(place: Path, version: int, message: str) -> None:
+    """A certificate of another format cannot be verified, so none is read, whoever sealed it."""
     certificate = read_against_runs(place)
-    rows = {
+    bare = {
         side: tuple(row.model_copy(update={"distance": None}) for row in getattr(certificate, side))
         for side in ("trained", "untrained")
     }
-    earlier = certificate.model_copy(update={"schema_version": 1, **rows})
-    assert verdict_of(earlier) == certificate.verdict
-    write(place, earlier)
-    assert read_against_runs(place).verdict == certificate.verdict
-    write(place, certificate.model_copy(update=rows))
-    with pytest.raises(RunError, match="other figures of bias than its runs give"):
+    changed = certificate.model_copy(update={"schema_version": version, **bare})
+    assert verdict_of(changed) == certificate.verdict
+    write(place, changed)
+    with pytest.raises(RunError, match=message):
+        read_against_runs(place)
+
+
+@pytest.mark.parametrize(
+    ("kept", "missing"), [((), "before"), (("before",), "after"), (("after",), "before")]
+)
+def test_a_certificate_names_runs_of_both_models(place: Path, kept: tuple[str, ...], missing: str) -> None:
+    certificate = read_against_runs(place)
+    runs = {name: digest for name, digest in certificate.runs.items() if name.startswith(kept or "none")}
+    bare = certificate.model_copy(update={"runs": runs, "trained": (), "untrained": (), "quality": ()})
+    write(place, bare.model_copy(update={"verdict": verdict_of(bare)}))
+    with pytest.raises(RunError, match=f"names no run of the model {missing} the mitigation"):
         read_against_runs(place)
 
 

@@ -34,7 +34,7 @@ from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline
+from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline, token_shifts
 from evenhand.runs.held_out_losses import HeldOutFigures
 from evenhand.text.digests import LowestDigests, digest_of
 
@@ -183,18 +183,6 @@ def term_tokens(
         sides.append({ids[0] for ids in cut if len(ids) == 1} - {model.tokenizer.unk_token_id})
     male, female = sides
     return tuple(sorted(male - female)), tuple(sorted(female - male))
-
-
-def token_shifts(shifts: Iterable[FittedShift]) -> dict[int, float]:
-    """What is added to the score of each token, in nats: half of the constant to male terms, half off female ones."""
-    added: dict[int, float] = {}
-    for shift in shifts:
-        if shift.reason is None:
-            half = shift.bits * math.log(2) / 2
-            for tokens, sign in ((shift.male_tokens, 1), (shift.female_tokens, -1)):
-                for token in tokens:
-                    added[token] = added.get(token, 0.0) + sign * half
-    return added
 
 
 def _places(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -23,29 +23,29 @@ from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import difference_of_means
 
-if TYPE_CHECKING:
-    from evenhand.certificate.plan import CertificatePlan
-
 _FEWEST_PAIRS = 2
 
 
 def knowledge_rows(
-    before: Measurements, after: Measurements, plan: CertificatePlan
+    before: Measurements, after: Measurements, *, margins: Mapping[str, float], resampling: Resampling
 ) -> tuple[QualityRow, ...]:
-    """Share right, evidence and agreement of both models against their margins; or why that is not judged."""
-    margins = {
-        MEASURE: -plan.margins.knowledge,
-        EVIDENCE: -plan.margins.evidence,
-        AGREEMENT: -plan.margins.agreement,
-    }
+    """Share right, evidence and agreement of both models against their margins; or why that is not judged.
+
+    Args:
+        before: What was measured on the original.
+        after: What was measured on the mitigated model.
+        margins: How much of each measure may be lost, by its name.
+        resampling: Resamples, seed and confidence level.
+    """
+    worst = {measure: -margins[measure] for measure in (MEASURE, EVIDENCE, AGREEMENT)}
     runs = both_runs(before, after)
     if runs is None:
         reason = before.gaps.get(KNOWLEDGE.name) or after.gaps.get(KNOWLEDGE.name)
         return tuple(
-            not_judged(measure, reason or "the plan has no settled sentences", margin=margins[measure])
+            not_judged(measure, reason or "the plan has no settled sentences", margin=worst[measure])
             for measure in (MEASURE, EVIDENCE)
         )
-    return KNOWLEDGE.quality_rows(*runs, margins=margins, resampling=plan.resampling)
+    return KNOWLEDGE.quality_rows(*runs, margins=worst, resampling=resampling)
 
 
 def both_runs(before: Measurements, after: Measurements) -> tuple[Run, Run] | None:

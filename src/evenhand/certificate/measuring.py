@@ -23,6 +23,7 @@ from evenhand.models.description import record_of
 from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
+from evenhand.runs.certificates import SCORE_SHIFTS
 from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
@@ -182,4 +183,4 @@ class ModelMeasurer:
 def _with_shifts(record: RunRecord, shifts: Mapping[int, float]) -> RunRecord:
     """A record that tells the run of a shifted model from that of the model itself."""
     shown = {str(token): shift for token, shift in sorted(shifts.items())}
-    return record.model_copy(update={"options": {**record.options, "score shifts": shown}})
+    return record.model_copy(update={"options": {**record.options, SCORE_SHIFTS: shown}})

@@ -1,4 +1,4 @@
-"""Quality before and after, each measure against its margin: held-out text, LMS, and accuracy after fine-tuning.
+"""Quality before and after, each measure against its margin: held-out text, and accuracy after fine-tuning.
 
 On held-out text perplexity is compared where both models read the same tokens, bits per character where not. Decoders
 that can read a passage are asked once more in passages: a model may lose the use of what it read earlier and still know
@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.certificate.quality_figures import (
-    ACCURACY,
-    ACCURACY_TITLE,
     accuracy_of_answers,
     held_out_text_row,
+    no_accuracy,
     no_perplexity,
     passages_text_row,
 )
-from evenhand.instruments.association.comparison import LMS_MEASURE
-from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses
-from evenhand.runs.certificate_quality import POINTS, QualityRow
+from evenhand.runs.certificate_quality import QualityRow
 from evenhand.training.passages import reads_passages
 
 
@@ -110,32 +106,15 @@ def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_token
     return None
 
 
-def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) -> QualityRow:
-    """LMS of both models, and whether it fell by no more than the margin."""
-    margin = -plan.margins.lms
-    if ASSOCIATION.name not in before.runs or ASSOCIATION.name not in after.runs:
-        reason = before.gaps.get(ASSOCIATION.name) or after.gaps.get(ASSOCIATION.name)
-        return QualityRow.not_measured(
-            LMS_MEASURE,
-            "Language modelling score",
-            reason or "the plan has no association tests",
-            margin=margin,
-            unit=POINTS,
-        )
-    runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
-    (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=plan.resampling)
-    return row
-
-
 def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
     """Accuracy over seeds and examples after fine-tuning, with the paired t-test, or why there is none."""
     margin = -plan.margins.accuracy
     if plan.labelled is None:
-        return _no_accuracy("no labelled text was given (--labelled)", margin=margin)
+        return no_accuracy("no labelled text was given (--labelled)", margin=margin)
     try:
         first, second = before.answers(plan.labelled), after.answers(plan.labelled)
     except ModelError as problem:
-        return _no_accuracy(str(problem), margin=margin)
+        return no_accuracy(str(problem), margin=margin)
     return accuracy_of_answers(first, second, margin=margin, confidence=plan.resampling.confidence)
 
 
@@ -150,7 +129,3 @@ def classifier_answers(
     except ModelError:
         return None
     return ClassifierAnswers(before=rows[0], after=rows[1])
-
-
-def _no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    return QualityRow.not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.certificate.measurements import Measurements
+from evenhand.instruments.association.comparison import LMS_MEASURE
+from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.runs.certificate_inputs import TextLosses
 from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
 from evenhand.runs.held_out_losses import HeldOutLoss
@@ -190,6 +193,36 @@ def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confide
         for seed, (one, two) in enumerate(zip(first, second, strict=True))
     )
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
+
+
+def no_accuracy(reason: str, *, margin: float) -> QualityRow:
+    """Why no classifiers were compared."""
+    return QualityRow.not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+
+
+def lms_row(
+    before: Measurements, after: Measurements, *, margin: float, resampling: Resampling
+) -> QualityRow:
+    """LMS of both models, and whether it fell by no more than the margin.
+
+    Args:
+        before: What was measured on the original.
+        after: What was measured on the mitigated model.
+        margin: The worst difference that is tolerated, in points.
+        resampling: Resamples, seed and confidence level.
+    """
+    if ASSOCIATION.name not in before.runs or ASSOCIATION.name not in after.runs:
+        reason = before.gaps.get(ASSOCIATION.name) or after.gaps.get(ASSOCIATION.name)
+        return QualityRow.not_measured(
+            LMS_MEASURE,
+            "Language modelling score",
+            reason or "the plan has no association tests",
+            margin=margin,
+            unit=POINTS,
+        )
+    runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
+    (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=resampling)
+    return row
 
 
 def _percent(ratio: float) -> float:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from evenhand.certificate.knowledge import knowledge_rows
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import accuracy_row, held_out_row, lms_row, passages_row
+from evenhand.certificate.quality import accuracy_row, held_out_row, passages_row
+from evenhand.certificate.quality_figures import lms_row
 from evenhand.certificate.regard import regard_quality_rows
 from evenhand.runs.certificate_quality import QualityRow
 
@@ -29,8 +32,8 @@ def quality_rows(
     on_text = (row(*measurers, plan, same_tokens=same_tokens) for row in (held_out_row, passages_row))
     return (
         *(row for row in on_text if row is not None),
-        lms_row(*measured, plan),
-        *knowledge_rows(*measured, plan),
+        lms_row(*measured, margin=-plan.margins.lms, resampling=plan.resampling),
+        *knowledge_rows(*measured, margins=asdict(plan.margins), resampling=plan.resampling),
         accuracy_row(*measurers, plan),
         *regard_quality_rows(
             *measured,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -27,7 +27,7 @@ from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_unit
 from evenhand.runs.energy import energy_meter
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
-from evenhand.runs.run import Run, fingerprint_of_run, open_run
+from evenhand.runs.run import Run, TextFile, fingerprint_of_run, open_run
 from evenhand.runs.store import Parts, open_job
 from evenhand.stats.resampling import Resampling
 
@@ -85,7 +85,7 @@ def keep_run(
     *,
     replace: bool = False,
     progress: Progress | None = None,
-    pages: Callable[[Run], Mapping[str, str]] = lambda _: {},
+    pages: Callable[[Run], Iterable[TextFile]] = lambda _: (),
     claim: Claim | None = None,
 ) -> Run:
     """The run at a place: opened if it is this very one, else measured, from where an interrupted process left off.
@@ -95,7 +95,7 @@ def keep_run(
         place: The run folder.
         replace: Start afresh, and let another run give way.
         progress: Told how much is done.
-        pages: Further text files for the run folder, by name.
+        pages: Further text files for the run folder, with their names.
         claim: On the place, if it was claimed before.
     """
     fingerprint = preparation.record.fingerprint

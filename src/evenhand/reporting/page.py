@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
-from evenhand.reporting.association.items import ITEMS_FILE, items_table, left_out_items
+from evenhand.reporting.association.item_pages import ITEMS_FILE, ItemPage, item_pages, render_item_page
+from evenhand.reporting.association.items import fits_page, items_table
 from evenhand.reporting.association.translation import translation_section
+from evenhand.reporting.association.view import with_item_pages
 from evenhand.reporting.calibration.words import shipped_calibration
 from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
@@ -20,7 +22,7 @@ from evenhand.reporting.words import confidence_level, language_name
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import Comparison, TranslationEffect
 from evenhand.runs.records import PAGE_FILE, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.run import Run, TextFile
 
 ASSOCIATION = "association"
 
@@ -56,12 +58,17 @@ def write_page(
     return target
 
 
-def page_files(run: Run) -> dict[str, str]:
-    """The page of a run, and a table of its items where there are more than a page can hold, by file name."""
-    files = {PAGE_FILE: render_page([run])}
-    if run.record.instrument == ASSOCIATION and left_out_items(run):
-        files[ITEMS_FILE] = items_table(run)
-    return files
+def page_files(run: Run) -> Iterator[TextFile]:
+    """The page of a run with its file name, and where it cannot hold all items a table and pages of them.
+
+    One file after the other, so that they never stand in memory together.
+    """
+    pages = item_pages(run) if run.record.instrument == ASSOCIATION and not fits_page(run) else []
+    yield PAGE_FILE, render_page([run], beside=pages)
+    if pages:
+        yield ITEMS_FILE, items_table(run)
+    for page in pages:
+        yield page.name, render_item_page(run, page, pages)
 
 
 def render_page(
@@ -70,6 +77,7 @@ def render_page(
     comparisons: Sequence[Comparison] | None = None,
     calibration: Calibration | None = None,
     translations: Sequence[TranslationEffect] = (),
+    beside: Sequence[ItemPage] = (),
 ) -> str:
     """The page of one or several runs as HTML.
 
@@ -79,12 +87,13 @@ def render_page(
             an instrument where they are few, so that the reader can choose the baseline, else from the first.
         calibration: What is known about the measures; that of the package if not given.
         translations: What translation may have to do with differences between languages.
+        beside: Pages of items that are written beside this one.
     """
     if not runs:
         raise RunError("A page needs at least one run.")
     shown = shown_runs(runs)
     groups = [
-        _with_translations(group, translations)
+        _with_item_pages(_with_translations(group, translations), beside)
         for group in _groups(shown, comparisons, calibration or shipped_calibration())
     ]
     several = len(shown) > 1
@@ -169,6 +178,12 @@ def _with_translations(group: InstrumentGroup, translations: Sequence[Translatio
         group,
         view=replace(view, sections=(section, *view.sections), plots=(*view.plots, plot)),
     )
+
+
+def _with_item_pages(group: InstrumentGroup, pages: Sequence[ItemPage]) -> InstrumentGroup:
+    if group.name != ASSOCIATION or not pages:
+        return group
+    return replace(group, view=with_item_pages(group.view, pages))
 
 
 def _contents(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -45,12 +46,15 @@ def render(template: str, part: str, **context: Any) -> Markup:
     return Markup(getattr(template_environment().get_template(template).module, part)(**context))  # noqa: S704
 
 
-def render_page_template(template: str, *, data: Any, scripts: tuple[str, ...] = (), **context: Any) -> str:
+def render_page_template(
+    template: str, *, data: Mapping[str, Any], scripts: tuple[str, ...] = (), **context: Any
+) -> str:
     """A whole page.
 
     Args:
         template: It extends ``base.html.j2``.
-        data: What the page's scripts work on: ``plots`` by id, ``csv`` by section, and more.
+        data: What the page's scripts work on: ``plots`` by id, ``csv`` by section, and more. Without plots the page
+            goes without what draws them.
         scripts: Further scripts of ours.
         context: What the template shows.
     """
@@ -59,7 +63,7 @@ def render_page_template(template: str, *, data: Any, scripts: tuple[str, ...] =
         .get_template(template)
         .render(
             style=_resource("page.css"),
-            plotting=Markup(_plotting_javascript().replace("</script", "<\\/script")),  # noqa: S704
+            plotting=_plotting_script() if "plots" in data else "",
             scripts=[_resource(name) for name in ("page.js", *scripts)],
             data=Markup(to_script_json(data)),  # noqa: S704
             **context,
@@ -79,6 +83,10 @@ def _plotting_javascript() -> str:
     import vl_convert
 
     return str(vl_convert.javascript_bundle(_EXPOSE_EMBED))
+
+
+def _plotting_script() -> Markup:
+    return Markup(_plotting_javascript().replace("</script", "<\\/script"))  # noqa: S704
 
 
 def _resource(name: str) -> Markup:

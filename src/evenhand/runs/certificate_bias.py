@@ -70,7 +70,7 @@ class BiasRow(FrozenModel):
     experiment: str | None = None
     """For MALoR."""
     distance: Estimate | None = None
-    """How much farther from neutral it is after than before, paired; None in certificates of schema version 1."""
+    """How much farther from neutral it is after than before, paired."""
     part_of: str | None = None
     """The measure that this one is a part of: MALoR, of its base rate and of its spread."""
     direction: str | None = None

@@ -20,16 +20,23 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
+from evenhand.core.frozen import FrozenModel
+from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
 from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
-from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, verdict_of
+from evenhand.runs.certificates import (
+    AFTER,
+    BASELINE,
+    BEFORE,
+    CERTIFICATE_SCHEMA_VERSION,
+    Certificate,
+    verdict_of,
+)
 from evenhand.runs.records import RECORD_FILE, ModelRecord, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
-_SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample", "untrained_pair")
 MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 
@@ -57,6 +64,7 @@ def read_against_runs(path: str | Path) -> Certificate:
     """
     place = Path(path)
     certificate, document = _parsed(place)
+    _refuse_other_formats(certificate, place)
     if certificate.sha256 is None:
         raise RunError(
             f"{place} has no digest of itself, as versions before 0.3.0 wrote it, so nobody can tell whether it is as "
@@ -84,6 +92,21 @@ def _digest_of(document: Mapping[str, Any]) -> str:
     return sha256_of(json.dumps(rest, sort_keys=True).encode())
 
 
+def _refuse_other_formats(certificate: Certificate, place: Path) -> None:
+    """Refuse certificates of earlier formats: they cannot be verified, and a file must not choose to be one of them."""
+    version = certificate.schema_version
+    if version < CERTIFICATE_SCHEMA_VERSION:
+        raise RunError(
+            f"{place} has version {version} of the format, from before certificates could be verified, so nobody can "
+            f"tell whether what it says is true. {MAKE_ANEW}"
+        )
+    if version > CERTIFICATE_SCHEMA_VERSION:
+        raise RunError(
+            f"{place} has version {version} of the format; this version of Evenhand reads "
+            f"{CERTIFICATE_SCHEMA_VERSION}. Install a newer version of Evenhand."
+        )
+
+
 def _refuse_other_verdicts(certificate: Certificate, place: Path) -> None:
     for row in certificate.quality:
         if row.verdict not in (QualityVerdict.NOT_MEASURED, judged_quality(row.difference, row.margin)):
@@ -98,7 +121,18 @@ def _refuse_other_verdicts(certificate: Certificate, place: Path) -> None:
         )
 
 
+def _refuse_missing_sides(certificate: Certificate, place: Path) -> None:
+    """Refuse a certificate that names no run of a model: nothing that it says of the model could be verified."""
+    sides = {name.partition("/")[0] for name in certificate.runs}
+    for side in (BEFORE, AFTER) if certificate.models_differ else (BEFORE,):
+        if side not in sides:
+            raise RunError(
+                f"{place} names no run of the model {side} the mitigation, so it cannot be verified. {MAKE_ANEW}"
+            )
+
+
 def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
+    _refuse_missing_sides(certificate, place)
     folder = runs_folder(place)
     for name, digest in certificate.runs.items():
         record = folder / name / RECORD_FILE
@@ -119,23 +153,22 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
             (baseline.against if baseline else (), (BASELINE, AFTER)),
         ):
             given = _rows_between(certificate, *(sides[side] for side in pair))
-            if not _are_among(stated, given, version=certificate.schema_version):
+            if not _are_the_rows(stated, [row for row in given if row.sample != ALL_PROBES]):
                 raise RunError(f"{place} states another trivial baseline than its runs give. {MAKE_ANEW}")
         _refuse_other_quality(certificate, place, sides)
         _refuse_other_flattening(certificate, place, sides)
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
     own = (*certificate.trained, *certificate.untrained, *certificate.whole)
-    if sorted(row.measure for row in own) != sorted(row.measure for row in rows) or not _are_among(
-        own, rows, version=certificate.schema_version
-    ):
+    if not _are_the_rows(own, rows):
         raise RunError(f"{place} states other figures of bias than its runs give. {MAKE_ANEW}")
 
 
 def _refuse_other_models(certificate: Certificate, sides: Mapping[str, Mapping[str, Run]]) -> None:
     """Refuse models that are not those of the runs; a side that was not measured has the runs of the other."""
     measured = {name.partition("/")[0] for name in certificate.runs}
-    for side, stated in ((BEFORE, certificate.before), (AFTER, certificate.after)):
+    models = ((BEFORE, certificate.before), (AFTER, certificate.after), (BASELINE, certificate.before))
+    for side, stated in models:
         for run in sides[side].values() if side in measured else ():
             model = run.record.model
             if model is not None and _identity(model) != _identity(stated):
@@ -178,8 +211,6 @@ def _refuse_other_quality(
     certificate: Certificate, place: Path, sides: Mapping[str, Mapping[str, Run]]
 ) -> None:
     """Refuse rows of quality that are not what runs give; text and labels behind the others lie in no run."""
-    if certificate.schema_version == 1:
-        return  # its bounds were made in another way
     resampling = resampling_of(certificate.statistics)
     stated = {row.measure: row for row in certificate.quality}
     for name, run in sides[BEFORE].items():
@@ -204,9 +235,11 @@ def _refuse_other_flattening(
     certificate: Certificate, place: Path, sides: Mapping[str, Mapping[str, Run]]
 ) -> None:
     """Refuse a verdict that rests on other evidence than that of the runs."""
-    if certificate.schema_version == 1 or verdict_of(certificate).bias is BiasVerdict.NOTHING_CHANGED:
-        return
-    given = flattened_between(sides[BEFORE], sides[AFTER], resampling=resampling_of(certificate.statistics))
+    given = (
+        flattened_between(sides[BEFORE], sides[AFTER], resampling=resampling_of(certificate.statistics))
+        if certificate.models_differ
+        else ()
+    )
     if not equal_figures(
         {row.measure: row.model_dump() for row in certificate.flattened},
         {row.measure: row.model_dump() for row in given},
@@ -235,21 +268,15 @@ def _rows_between(
         for row in INSTRUMENTS.get(run.record.instrument)
         .bias_rows(run, after[name], resampling=resampling_of(certificate.statistics))
         .values()
-        if certificate.schema_version > 1 or row.part_of is None
     ]
 
 
-def _are_among(stated: Sequence[BiasRow], rows: Sequence[BiasRow], *, version: int) -> bool:
-    """Whether every row that is stated is one of those that runs give."""
-    given = [_as_of(version, row) for row in rows]
-    return all(any(equal_figures(_as_of(version, row), other) for other in given) for row in stated)
-
-
-def _as_of(version: int, row: BiasRow) -> dict[str, Any]:
-    """A row with the figures that certificates of a schema version have."""
-    return {
-        name: value for name, value in row.model_dump().items() if version > 1 or name not in _SINCE_VERSION_2
-    }
+def _are_the_rows(stated: Sequence[BiasRow], rows: Sequence[BiasRow]) -> bool:
+    """Whether the rows that are stated are those that runs give, in whatever order."""
+    given = [row.model_dump() for row in rows]
+    return sorted(row.measure for row in stated) == sorted(row.measure for row in rows) and all(
+        any(equal_figures(row.model_dump(), other) for other in given) for row in stated
+    )
 
 
 def resampling_of(statistics: StatisticsRecord) -> Resampling:
@@ -266,3 +293,14 @@ def equal_figures(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
     return bool(one == other)
+
+
+def plain_figures(value: Any) -> Any:
+    """A field as JSON has it, where an undefined figure is none."""
+    if isinstance(value, FrozenModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, list | tuple):
+        return [plain_figures(entry) for entry in value]
+    if isinstance(value, dict):
+        return {name: plain_figures(entry) for name, entry in value.items()}
+    return value

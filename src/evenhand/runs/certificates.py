@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -26,6 +28,9 @@ BEFORE, AFTER = "before", "after"
 BASELINE = "baseline"
 """Folder of the run of the original with shifted output biases."""
 
+SCORE_SHIFTS = "score shifts"
+"""Option of that run: what was added to the score of each token, in nats."""
+
 
 class Verdict(FrozenModel):
     """The two statements of a certificate."""
@@ -46,6 +51,18 @@ class FittedShift(FrozenModel):
     female_tokens: tuple[int, ...]
     reason: str | None = None
     """Why it could not be fitted."""
+
+
+def token_shifts(shifts: Iterable[FittedShift]) -> dict[int, float]:
+    """What is added to the score of each token, in nats: half of the constant to male terms, half off female ones."""
+    added: dict[int, float] = {}
+    for shift in shifts:
+        if shift.reason is None:
+            half = shift.bits * math.log(2) / 2
+            for tokens, sign in ((shift.male_tokens, 1), (shift.female_tokens, -1)):
+                for token in tokens:
+                    added[token] = added.get(token, 0.0) + sign * half
+    return added
 
 
 class TrivialBaseline(FrozenModel):
@@ -117,7 +134,7 @@ class Certificate(FrozenModel):
     """What flatter answers alone would have given; empty where no evidence could be measured."""
     flipped: tuple[OverCorrection, ...]
     baseline: TrivialBaseline | None = None
-    """None where nothing changed, and in certificates of schema version 1."""
+    """None where nothing changed, and where occupations were not asked for."""
     caveats: tuple[str, ...] = ()
     occupations: tuple[LeanChange, ...] = ()
     groups: dict[str, tuple[str, str]] = Field(default_factory=dict)
@@ -146,6 +163,11 @@ class Certificate(FrozenModel):
     sha256: str | None = None
     """Of everything else in the file, where it was read from one."""
 
+    @property
+    def models_differ(self) -> bool:
+        """Whether there was anything to measure on the model after."""
+        return self.weights.any or not self.same_tokenizer or self.before.prefix != self.after.prefix
+
     @field_validator("runs")
     @classmethod
     def _lie_beside_it(cls, runs: dict[str, str]) -> dict[str, str]:
@@ -158,12 +180,9 @@ class Certificate(FrozenModel):
 
 def verdict_of(certificate: Certificate) -> Verdict:
     """The verdict that follows from the rows of a certificate."""
-    changed = (
-        certificate.weights.any
-        or not certificate.same_tokenizer
-        or certificate.before.prefix != certificate.after.prefix
-    )
     return Verdict(
-        bias=bias_verdict(certificate.trained, changed=changed, flattened=certificate.flattened),
+        bias=bias_verdict(
+            certificate.trained, changed=certificate.models_differ, flattened=certificate.flattened
+        ),
         quality=quality_verdict(certificate.quality),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +13,14 @@ import polars as pl
 from pydantic import BaseModel
 
 from evenhand.core.errors import RunError, UnknownNameError, fault
-from evenhand.core.files import folder_written_whole, is_file_name, load_json, read_stored, sha256_of
+from evenhand.core.files import (
+    folder_written_whole,
+    is_file_name,
+    load_json,
+    read_stored,
+    sha256_of,
+    sha256_of_file,
+)
 from evenhand.core.registry import Registry, lacks
 from evenhand.core.tables import panics_kept_quiet
 from evenhand.runs.figures import Figure
@@ -84,6 +92,10 @@ INSTRUMENTS: Registry[Any] = Registry(
 """Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
+TextFile = tuple[str, str | Iterable[str]]
+"""A file's name and its text, whole or in pieces."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """What was measured, the results, and the scores behind them. Two of the same content are still two runs."""
@@ -134,37 +146,39 @@ class Run:
         frame: pl.DataFrame = shorten(self.scores) if shorten else self.scores
         return frame
 
-    def save(self, place: Path | Job, *, pages: Mapping[str, str] | None = None) -> Path:
+    def save(self, place: Path | Job, *, pages: Mapping[str, str] | Iterable[TextFile] = ()) -> Path:
         """Write the run folder whole.
 
         Args:
             place: The job that makes the run, or a folder that does not exist yet.
-            pages: Further text files by name, such as the page.
+            pages: Further text files by name, such as the page. Each is written before the next is asked for, and so is
+                each piece of one that comes in pieces.
         """
         if isinstance(place, Job):
             with place.result_folder() as scratch:
-                self._write(scratch, pages or {})
+                self._write(scratch, pages)
             return place.place
         if place.exists():
             raise RunError(f"{place} exists already. Choose another place or another name.")
         with folder_written_whole(place) as scratch:
-            self._write(scratch, pages or {})
+            self._write(scratch, pages)
         return place
 
-    def _write(self, folder: Path, pages: Mapping[str, str]) -> None:
-        texts = {
-            ESTIMATES_FILE: self.instrument.write_results(self.results),
-            **self.instrument.extra_files(self),
-            **pages,
-        }
-        contents = {SCORES_FILE: parquet_bytes(self.scores)} | {
-            name: text.encode() for name, text in texts.items()
-        }
-        files = {name: sha256_of(content) for name, content in contents.items()}
+    def _write(self, folder: Path, pages: Mapping[str, str] | Iterable[TextFile]) -> None:
+        scores = parquet_bytes(self.scores)
+        (folder / SCORES_FILE).write_bytes(scores)
+        files = {SCORES_FILE: sha256_of(scores)}
+        texts: Iterable[TextFile] = chain(
+            [(ESTIMATES_FILE, self.instrument.write_results(self.results))],
+            self.instrument.extra_files(self).items(),
+            pages.items() if isinstance(pages, Mapping) else pages,
+        )
+        for name, text in texts:
+            with (folder / name).open("wb") as stream:
+                stream.writelines(piece.encode() for piece in ([text] if isinstance(text, str) else text))
+            files[name] = sha256_of_file(folder / name)
         record = self.record.model_copy(update={"files": files})
-        contents[RECORD_FILE] = (record.model_dump_json(indent=1) + "\n").encode()
-        for name, content in contents.items():
-            (folder / name).write_bytes(content)
+        (folder / RECORD_FILE).write_bytes((record.model_dump_json(indent=1) + "\n").encode())
 
 
 def run_label(name: str, language: str) -> str:

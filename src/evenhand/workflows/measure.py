@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +25,7 @@ from evenhand.instruments.instrument import (
 from evenhand.models.references import ModelRef
 from evenhand.runs.claims import Claim
 from evenhand.runs.records import PAGE_FILE
-from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run, run_place
+from evenhand.runs.run import INSTRUMENTS, Run, TextFile, fingerprint_of_run, open_run, run_place
 from evenhand.runs.store import claim_place
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.measuring import default_instrument_options
@@ -368,7 +368,7 @@ def kept(
     return run
 
 
-def _page_of(run: Run) -> dict[str, str]:
+def _page_of(run: Run) -> Iterator[TextFile]:
     """The page of a run and what belongs beside it; what draws it is imported when there is something to draw."""
     from evenhand.reporting import page_files
 

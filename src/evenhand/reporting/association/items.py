@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Label
 from evenhand.core.protocols import get_protocol
@@ -20,10 +23,13 @@ from evenhand.runs.run import Run
 MOST_BYTES = 3_000_000
 """Of all items of a page together. The rest of a page has a million or two, and it should be small enough to send."""
 
-ITEMS_FILE = "items.csv"
-"""Beside a page that does not hold all items of its run."""
+_TABLE_ROWS = 5_000
+"""Items of a table that are written at once."""
 
-_TASK, _SIDE_STRENGTH = 1, 4
+ItemRow = tuple[list[Any], list[Any]]
+"""An item as the script reads it: its texts, and its scores."""
+
+_TASK, STRENGTH = 1, 4
 """Places in the lists that the script reads."""
 
 
@@ -41,40 +47,59 @@ class PageItems:
         """Bytes of it in a page."""
         return len(_json([self.texts, self.scores]))
 
-    def most_telling(self, size: int) -> PageItems:
-        """Items that fit into so many bytes, in their order.
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What a page must know to choose among items that runs share, without holding them."""
+
+    tasks: npt.NDArray[np.str_]
+    strengths: npt.NDArray[np.float64]
+    """One row per run."""
+    sizes: npt.NDArray[np.int64]
+    """Bytes of an item in a page: its texts, the scores of every run, and what separates them."""
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> _Outline:
+        """Read the items of runs one after the other."""
+        tasks, strengths, sizes = [], [], []
+        for text, scores in item_rows(runs):
+            tasks.append(text[_TASK])
+            strengths.append([own[STRENGTH] for own in scores])
+            sizes.append(_size((shortened(text), *scores)))
+        return cls(np.array(tasks), np.array(strengths, dtype=np.float64).T, np.array(sizes, dtype=np.int64))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all items in a page."""
+        return self._frame + int(self.sizes.sum())
+
+    @property
+    def _frame(self) -> int:
+        """Bytes around the items; nothing separates the last of a list from the next."""
+        runs = len(self.strengths)
+        return len("[[], []]") + runs * len("[], ") - len(", ") - (1 + runs) * len(", ")
+
+    def most_telling(self, size: int) -> list[int]:
+        """Places of items that fit into so many bytes, in their order.
 
         Of each run and task the strongest, the closest calls and the first come first; one that is too long for what
         is left makes room for shorter ones.
         """
         rankings = [
-            sorted(places, key=key)
-            for scores in self.scores
-            for task in {text[_TASK] for text in self.texts}
-            for places in [[place for place, text in enumerate(self.texts) if text[_TASK] == task]]
-            for key in (
-                lambda place, scores=scores: -scores[place][_SIDE_STRENGTH],
-                lambda place, scores=scores: scores[place][_SIDE_STRENGTH],
-                lambda place, scores=scores: abs(scores[place][_SIDE_STRENGTH]),
-                lambda place: place,
-            )
+            places[np.argsort(key[places], kind="stable")].tolist()
+            for strengths in self.strengths
+            for task in np.unique(self.tasks)
+            for places in [np.flatnonzero(self.tasks == task)]
+            for key in (-strengths, strengths, np.abs(strengths), np.arange(len(strengths)))
         ]
-        turns = (place for turn in zip_longest(*rankings) for place in turn if place is not None)
-        chosen = sorted(self._fitting(dict.fromkeys(turns), size))
-        return PageItems(
-            [self.texts[place] for place in chosen],
-            [[scores[place] for place in chosen] for scores in self.scores],
-            self.total,
-        )
-
-    def _fitting(self, places: Iterable[int], size: int) -> Iterator[int]:
-        left = size - len(self.scores) * len(", []") - len("[[], []]")
-        for place in places:
-            parts = (self.texts[place], *(scores[place] for scores in self.scores))
-            needed = sum(len(_json(part)) + len(", ") for part in parts)
-            if needed <= left:
-                left -= needed
-                yield place
+        turns = dict.fromkeys(place for turn in zip_longest(*rankings) for place in turn if place is not None)
+        left = size - self._frame
+        chosen = []
+        for place in turns:
+            if self.sizes[place] <= left:
+                left -= int(self.sizes[place])
+                chosen.append(place)
+        return sorted(chosen)
 
 
 def page_items(runs: Sequence[Run]) -> dict[str, PageItems]:
@@ -82,29 +107,36 @@ def page_items(runs: Sequence[Run]) -> dict[str, PageItems]:
     shared: dict[str, list[Run]] = {}
     for run in runs:
         shared.setdefault(text_key(run), []).append(run)
+    outlines = {key: _Outline.of(own) for key, own in shared.items()}
+    size = sum(outline.size for outline in outlines.values())
     found = {}
-    for key, own in shared.items():
-        texts = _item_texts(own[0])
-        order = [str(text[0]) for text in texts]
-        found[key] = PageItems(texts, [_item_scores(run, order) for run in own], len(texts))
-    size = sum(items.size for items in found.values())
-    if size <= MOST_BYTES:
-        return found
-    return {key: items.most_telling(items.size * MOST_BYTES // size) for key, items in found.items()}
+    for key, outline in outlines.items():
+        total = len(outline.sizes)
+        places = (
+            set(range(total))
+            if size <= MOST_BYTES
+            else set(outline.most_telling(outline.size * MOST_BYTES // size))
+        )
+        rows = [row for place, row in enumerate(item_rows(shared[key])) if place in places]
+        found[key] = PageItems(
+            [shortened(text) for text, _ in rows],
+            [[scores[place] for _, scores in rows] for place in range(len(shared[key]))],
+            total,
+        )
+    return found
 
 
 def _json(part: list[Any]) -> bytes:
     return json.dumps(part, ensure_ascii=False).encode()
 
 
-def left_out_items(run: Run) -> int:
-    """How many items of a run its page does not hold."""
-    (items,) = page_items([run]).values()
-    return items.total - len(items.texts)
+def _size(parts: Iterable[list[Any]]) -> int:
+    """Bytes of parts in lists of a page, each with what separates it from the next."""
+    return sum(len(_json(part)) + len(", ") for part in parts)
 
 
-def items_table(run: Run) -> str:
-    """All items of a run as CSV: texts, scores, the log-ratio in bits, and why one was skipped."""
+def items_table(run: Run) -> Iterator[str]:
+    """All items of a run as CSV, piece by piece: texts, scores, the log-ratio in bits, and why one was skipped."""
     texts = run.scores.group_by("item", maintain_order=True).agg(
         pl.col("context").first(),
         *[
@@ -112,7 +144,29 @@ def items_table(run: Run) -> str:
             for label in Label
         ],
     )
-    return run.items().join(texts, on="item", maintain_order="left").write_csv()
+    for place, items in enumerate(run.items().iter_slices(_TABLE_ROWS)):
+        yield items.join(texts, on="item", maintain_order="left").write_csv(include_header=place == 0)
+
+
+def fits_page(run: Run) -> bool:
+    """Whether a page of this run alone holds all of its items."""
+    size = len("[[], [[]]]") - 2 * len(", ")
+    for text, scores in item_rows([run]):
+        size += _size((shortened(text), *scores))
+        if size > MOST_BYTES:
+            return False
+    return True
+
+
+def item_rows(runs: Sequence[Run]) -> Iterator[tuple[list[Any], list[list[Any]]]]:
+    """Texts of every item that runs share and its scores in each, in the order of the data, one after the other."""
+    for text, *scored in zip(_text_rows(runs[0]), *map(_score_rows, runs), strict=True):
+        for run, (item, _) in zip(runs, scored, strict=True):
+            if item != text[0]:
+                raise RunError(
+                    f"{run.record.name} has the scores of {item!r} where the texts of {text[0]!r} are."
+                )
+        yield text, [own for _, own in scored]
 
 
 def text_key(run: Run) -> str:
@@ -121,7 +175,7 @@ def text_key(run: Run) -> str:
     return sha256_of(f"{run.record.dataset.sha256}\n{items}".encode())[:16]
 
 
-def _item_texts(run: Run) -> list[list[Any]]:
+def _text_rows(run: Run) -> Iterator[list[Any]]:
     """id, task, bias type, target, term, context, three texts in the order of labels, defects."""
     grouped = run.scores.group_by("item", maintain_order=True).agg(
         pl.col("task", "bias_type", "target", "cluster", "context", "defects").first(),
@@ -131,10 +185,10 @@ def _item_texts(run: Run) -> list[list[Any]]:
         ],
     )
     columns = ["item", "task", "bias_type", "target", "cluster", "context", *[label.value for label in Label]]
-    return [_shortened(list(row)) for row in grouped.select(*columns, "defects").iter_rows()]
+    return map(list, grouped.select(*columns, "defects").iter_rows())
 
 
-def _shortened(text: list[Any]) -> list[Any]:
+def shortened(text: list[Any]) -> list[Any]:
     """Replace a candidate by what fills the blank where that says it all; the script puts it back.
 
     Half the size of a page is candidates that repeat their context.
@@ -148,8 +202,8 @@ def _shortened(text: list[Any]) -> list[Any]:
     return text
 
 
-def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
-    """For each text: three scores, the preference, its strength, sense, why it was skipped, and the log-ratio.
+def _score_rows(run: Run) -> Iterator[tuple[str, list[Any]]]:
+    """Each item, and three scores, the preference, its strength, sense, why it was skipped, and the log-ratio.
 
     The preference comes from the exact scores; the shown ones are shortened. A log-ratio in bits there is only where
     the probabilities of whole candidates are known: scores may be anything, and ratios of them are no bits.
@@ -158,7 +212,6 @@ def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
     scores = [items[label.value].to_numpy().astype(float) for label in Label]
     ties = get_protocol(run.result.protocol).ties
     preferences = Preferences.from_scores(*scores, ties=ties)
-    rows = {}
     strength = _by_ratio if all_positive(items) else _by_difference
     columns = zip(
         items["item"].to_list(),
@@ -170,13 +223,12 @@ def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
     )
     for item, stereotype, anti, unrelated, meaningful, reason, bits in columns:
         if reason is not None:
-            rows[item] = [None, None, None, 0, 0, 0, reason, None]
+            yield item, [None, None, None, 0, 0, 0, reason, None]
             continue
         side = (stereotype > anti) - (stereotype < anti)
         short = [float(f"{score:.4g}") for score in (stereotype, anti, unrelated)]
         log_ratio = None if bits is None else round(bits, 3)
-        rows[item] = [*short, side, round(strength(stereotype, anti), 4), meaningful, None, log_ratio]
-    return [rows[item] for item in order]
+        yield item, [*short, side, round(strength(stereotype, anti), 4), meaningful, None, log_ratio]
 
 
 def all_positive(items: pl.DataFrame) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +13,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES, TargetResult, TaskResult
+from evenhand.reporting.association.item_cards import ItemCard, item_card, most_leaning
+from evenhand.reporting.association.item_pages import ITEMS_FILE, ItemPage
 from evenhand.reporting.association.items import all_positive, page_items, text_key
 from evenhand.reporting.association.plots import bias_type_plot, icat_plane
 from evenhand.reporting.association.words import (
@@ -30,6 +33,7 @@ from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 
 _TEMPLATE = "association.html.j2"
+_ITEMS = "items"
 _MOST_DRAWN = 8
 """With more runs, bias types are a table first and a plot second."""
 
@@ -59,9 +63,10 @@ LIMITS = (
 def association_view(runs: Sequence[ShownRun], *, calibration: Calibration | None) -> View:
     """The view of audits and evaluations."""
     tasks = [task for task in TASK_TITLES if any(task in shown.run.result.tasks for shown in runs)]
+    data = association_data(runs, tasks)
     return View(
         interpretations=tuple((interpret_association(shown.run),) for shown in runs),
-        sections=_sections(runs, tasks),
+        sections=_sections(runs, tasks, _cards(data)),
         matrices=_matrices(runs) if len(runs) > 1 else (),
         planted=tuple(
             (shown.label, expected_of(shown.run.record.model.planted))
@@ -74,8 +79,8 @@ def association_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
         measured=(MEASURED,),
         certainty=(CERTAINTY,),
         limits=LIMITS,
-        data={"association": association_data(runs, tasks)},
-        scripts=("association.js",),
+        data={"association": data},
+        scripts=("items.js", "association.js"),
     )
 
 
@@ -103,7 +108,27 @@ def shown_targets(result: TaskResult, tables: int) -> list[TargetResult]:
     return [result.by_target[place] for place in sorted(place for _, place in pulls[:most])]
 
 
-def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, ...]:
+def with_item_pages(view: View, pages: Sequence[ItemPage]) -> View:
+    """The view of a run whose items are on pages beside its own."""
+    links = render(_TEMPLATE, "item_pages", pages=pages, total=pages[-1].last, table=ITEMS_FILE)
+    sections = tuple(
+        replace(section, html=section.html + links) if section.id == _ITEMS else section
+        for section in view.sections
+    )
+    return replace(view, sections=sections)
+
+
+def _cards(data: Mapping[str, Any]) -> list[ItemCard]:
+    """Of items of the first run, for readers without scripts."""
+    run = data["runs"][0]
+    return [
+        item_card(row) for row in most_leaning(zip(data["texts"][run["texts"]], run["items"], strict=True))
+    ]
+
+
+def _sections(
+    runs: Sequence[ShownRun], tasks: Sequence[str], cards: Sequence[ItemCard]
+) -> tuple[Section, ...]:
     several = len(runs) > 1
     by_task = [
         (shown, task, shown.run.result.tasks[task])
@@ -179,9 +204,9 @@ def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, 
             is_interactive=True,
         ),
         Section(
-            id="items",
+            id=_ITEMS,
             title="Items",
-            html=render(_TEMPLATE, "items"),
+            html=render(_TEMPLATE, "items", cards=cards),
             has_csv_script=True,
             is_interactive=True,
         ),
