@@ -40,7 +40,7 @@ PAGE = ROOT / "docs" / "regard-real.md"
 PICTURE = ROOT / "docs" / "images" / "regard-real.png"
 WAYS = {
     "as the classifier says": "#b35806",
-    "corrected with 100 labels by hand": "#1b7837",
+    "corrected with labels by hand": "#1b7837",
 }
 
 
@@ -122,7 +122,10 @@ def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
     }
     names = {-1: "negative", 0: "neutral", 1: "positive"}
     with labelled.open(encoding="utf-8", newline="") as stream:
-        counts = Counter((int(row["label"]), of_classifier[row["text"]]) for row in csv.DictReader(stream))
+        rows = list(csv.DictReader(stream))
+    counts = Counter(
+        (int(row["label"]), of_classifier[row["text"]]) for row in rows if row["text"] in of_classifier
+    )
     lines = [
         f"| the reader says | {' | '.join(f'classifier: {name}' for name in names.values())} |",
         "|---|---|---|---|",
@@ -132,7 +135,13 @@ def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
         for label, name in names.items()
     ]
     right = sum(counts[label, label] for label in names)
-    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts."])
+    others = len(rows) - counts.total()
+    left_out = (
+        f" {others} other texts that were labelled are not among those that the model wrote."
+        if others
+        else ""
+    )
+    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts.{left_out}"])
 
 
 def picture(ways: dict[str, dict[str, Run]]) -> Any:
