@@ -130,7 +130,7 @@ def _shares_sentence(result: RegardResult) -> str:
             continue
         negative, positive = (unsigned(share.value, 0) for share in (own.negative, own.positive))
         parts.append(f"about {group_words(group)}, {negative} are negative and {positive} positive")
-    return f"Of 100 texts {'; of 100 '.join(parts)}."
+    return f"Of every 100 texts {'; of every 100 '.join(parts)}."
 
 
 def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
