@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from pathlib import Path
 
@@ -10,15 +9,16 @@ import pytest
 import torch
 import zoo
 from certificate_runs import small_plan
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from long_decoders import build_long_decoder, slow_perplexity
+from transformers import AutoModelForCausalLM
 
 from evenhand.certificate import HeldOutText
 from evenhand.certificate.measuring import ModelMeasurer
-from evenhand.certificate.plan import FEWEST_SENTENCES, PASSAGE, CertificatePlan
+from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import held_out_row, passages_row
-from evenhand.certificate.quality_figures import PASSAGES
 from evenhand.models.language_model import load_language_model
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.text.passages import FEWEST_PASSAGES, PASSAGE
 
 SENTENCES = tuple(
     f"The baker of street {number} sold {number * 7 % 31} loaves near the gate." for number in range(60)
@@ -27,21 +27,14 @@ READ_ALONE = 48
 """More tokens than any of the sentences has."""
 
 
-def passages(sentences: int, *, count: int = FEWEST_SENTENCES) -> HeldOutText:
+def passages(sentences: int, *, count: int = FEWEST_PASSAGES) -> HeldOutText:
     """Texts of several sentences, each with another beginning."""
     return HeldOutText(tuple(" ".join(SENTENCES[start : start + sentences]) for start in range(count)))
 
 
 @pytest.fixture(scope="module")
 def long_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder that reads 1,024 tokens."""
-    folder = zoo.build("gpt2", tmp_path_factory.mktemp("decoder"))
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    config = AutoConfig.from_pretrained(folder)
-    options = {**zoo.SPECIES["gpt2"].options, "n_positions": 1024, "bos_token_id": config.bos_token_id}
-    options["eos_token_id"] = config.eos_token_id
-    zoo.new_model("GPT2LMHeadModel", len(tokenizer), **options).save_pretrained(folder)
-    return folder
+    return build_long_decoder(tmp_path_factory.mktemp("decoder"))
 
 
 def rows(
@@ -58,20 +51,6 @@ def rows(
     )
 
 
-def slow_perplexity(folder: Path, texts: tuple[str, ...]) -> float:
-    """One passage at a time, every token given all before it."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
-    start = tokenizer.convert_tokens_to_ids(zoo.SPECIES["gpt2"].start)
-    nats, tokens = 0.0, 0
-    for text in texts:
-        ids = [start, *tokenizer(text, add_special_tokens=False)["input_ids"]]
-        with torch.no_grad():
-            logs = model(torch.tensor([ids])).logits[0].double().log_softmax(dim=-1)
-        nats -= math.fsum(float(logs[place, token]) for place, token in enumerate(ids[1:]))
-        tokens += len(ids) - 1
-    return math.exp(nats / tokens)
-
-
 def test_perplexity_in_passages_is_that_of_reading_them_token_by_token(
     long_reader: Path, tmp_path: Path
 ) -> None:
@@ -79,7 +58,7 @@ def test_perplexity_in_passages_is_that_of_reading_them_token_by_token(
     row = rows(long_reader, long_reader, plan, place=tmp_path)[1]
     assert row is not None
     assert row.before == pytest.approx(slow_perplexity(long_reader, passages(12).sentences), rel=1e-5)
-    assert row.measure == PASSAGES
+    assert row.measure == "perplexity in passages"
     assert row.difference.value == 0
 
 
@@ -130,5 +109,5 @@ def test_passages_are_sentences_that_follow_each_other_in_a_document() -> None:
 
 
 def test_too_few_passages_are_none() -> None:
-    stream = [("x" * PASSAGE, 0)] * (FEWEST_SENTENCES - 1)
+    stream = [("x" * PASSAGE, 0)] * (FEWEST_PASSAGES - 1)
     assert HeldOutText.sample_passages(stream) is None

@@ -31,7 +31,7 @@ HELD_OUT = ("The sea is cold.", "A farmer sings at night.")
 def test_malor_and_perplexity_have_names(menagerie: Zoo) -> None:
     model = load_language_model(str(menagerie.folder("bert")), device="cpu")
     reader = MalorReader(model, lab_probes("en").first(2), experiments=(Experiment.HE_SHE, Experiment.NAMES))
-    evaluator = ModelEvaluator(model, [reader], held_out=HeldOut(HELD_OUT, model))
+    evaluator = ModelEvaluator(model, [reader], held_out={"perplexity": HeldOut(HELD_OUT, model)})
     metrics = evaluator.evaluate(3)
     assert metrics.epoch == 3
     assert set(metrics.bias) == {"he-she.MALoR", "names.MALoR"}

@@ -22,19 +22,16 @@ from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.description import record_of
 from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.held_out import decoder_rows
 from evenhand.models.references import ModelError
 from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
 from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
 from evenhand.stats.resampling import Floats
+from evenhand.training.passages import held_out_passages
 from evenhand.training.perplexity import HeldOut
 
 FIGURES_FOLDER = "figures"
-
-PASSAGE_TOKENS = 1_024
-"""Of a passage that are read at most."""
 
 
 class ModelMeasurer:
@@ -121,16 +118,8 @@ class ModelMeasurer:
         """How surprised a decoder is by passages, each token given all that it read of the passage before."""
 
         def compute() -> Floats:
-            loaded = self.model.loaded
             with self._stage("held-out passages", "passages"), self._shifted():
-                rows = decoder_rows(
-                    text.sentences,
-                    loaded.tokenizer,
-                    loaded.config,
-                    longest=PASSAGE_TOKENS,
-                    prefix=loaded.ref.prefix,
-                )
-                loss = HeldOut(text.sentences, self.model, rows=rows).loss(loaded.model)
+                loss = held_out_passages(text.sentences, self.model).loss(self.model.loaded.model)
             return np.array([loss.nats, loss.tokens], dtype=np.float64)
 
         nats, tokens = self._kept(

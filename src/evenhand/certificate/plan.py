@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,10 @@ from evenhand.data.labelled import LabelledText
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
+from evenhand.text.passages import FEWEST_PASSAGES, MOST_PASSAGES, joined_passages
 
 FEWEST_SENTENCES = 20
 MOST_SENTENCES = 2_000
-
-PASSAGE = 4_000
-"""Characters of a passage at least: near a thousand tokens of English."""
-MOST_PASSAGES = 100
 
 _MARGIN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.]+)\s*%?\s*")
 
@@ -74,8 +69,8 @@ class HeldOutText:
         cls, sentences: Iterable[tuple[str, int]], *, most: int = MOST_PASSAGES, seed: int = 0
     ) -> HeldOutText | None:
         """Up to ``most`` passages of sentences that follow each other in a document; None where they are too few."""
-        chosen = _sampled(_passages(sentences), most=most, seed=seed)
-        return cls._of(chosen, seed=seed) if len(chosen) >= FEWEST_SENTENCES else None
+        chosen = _sampled(joined_passages(sentences), most=most, seed=seed)
+        return cls._of(chosen, seed=seed) if len(chosen) >= FEWEST_PASSAGES else None
 
     @classmethod
     def _of(cls, texts: Sequence[tuple[str, int]], *, seed: int) -> HeldOutText:
@@ -97,19 +92,6 @@ def _sampled(texts: Iterable[tuple[str, int]], *, most: int, seed: int) -> list[
         elif (place := int(generator.integers(number + 1))) < most:
             chosen[place] = (number, text)
     return [text for _, text in sorted(chosen)]
-
-
-def _passages(sentences: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Sentences joined until they are long enough; what is left at the end of a document is dropped."""
-    for document, own in groupby(sentences, key=itemgetter(1)):
-        joined: list[str] = []
-        length = 0
-        for sentence, _ in own:
-            joined.append(sentence)
-            length += len(sentence) + 1
-            if length >= PASSAGE:
-                yield " ".join(joined), document
-                joined, length = [], 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses
 from evenhand.runs.certificate_quality import POINTS, QualityRow
-
-LONG_ENOUGH = 512
-"""Tokens that a model must be able to read for passages to tell more than sentences."""
+from evenhand.training.passages import reads_passages
 
 
 def same_tokenizer(before: LanguageModel, after: LanguageModel, sentences: Sequence[str]) -> bool:
@@ -92,10 +90,7 @@ def _losses(text: HeldOutText, before: SentenceLosses, after: SentenceLosses) ->
 
 
 def _read_passages(*models: LanguageModel) -> bool:
-    return models[0].family is models[1].family and all(
-        has_capability(model, Trains) and model.reads_left_to_right and model.longest_input >= LONG_ENOUGH
-        for model in models
-    )
+    return models[0].family is models[1].family and all(map(reads_passages, models))
 
 
 def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_tokens: bool) -> str | None:

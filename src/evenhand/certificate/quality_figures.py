@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evenhand.runs.certificate_inputs import TextLosses
 from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
 from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
@@ -21,8 +22,8 @@ from evenhand.stats.significance import (
     t_interval,
 )
 
-PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"
-PASSAGES, PASSAGES_TITLE = "perplexity in passages", "Perplexity in passages of held-out text"
+PERPLEXITY_TITLE = "Perplexity on held-out text"
+PASSAGES_TITLE = "Perplexity in passages of held-out text"
 BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
 ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
 
@@ -64,7 +65,7 @@ def passages_text_row(text: TextLosses, *, margin: float, resampling: Resampling
         resampling=resampling,
         documents=np.array(text.documents),
     )
-    return row.model_copy(update={"measure": PASSAGES, "title": PASSAGES_TITLE})
+    return row.model_copy(update={"measure": PERPLEXITY_IN_PASSAGES, "title": PASSAGES_TITLE})
 
 
 def no_perplexity(reason: str, *, margin: float) -> QualityRow:

@@ -23,8 +23,6 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import (
     ACCURACY,
     BITS,
-    PASSAGES,
-    PERPLEXITY,
     accuracy_of_answers,
     held_out_text_row,
     passages_text_row,
@@ -45,6 +43,7 @@ from evenhand.runs.certificate_files import (
 from evenhand.runs.certificate_inputs import CertificateInputs, TextLosses, read_inputs
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.runs.certificates import AFTER, BEFORE, Certificate
+from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 
 _OF_TEXT = ("held-out text", "held-out passages")
 _OF_LABELS = "labelled text "
@@ -161,7 +160,7 @@ def _measured_without_inputs(certificate: Certificate, inputs: CertificateInputs
         measure
         for measures, figures in (
             ((PERPLEXITY, BITS), inputs.held_out),
-            ((PASSAGES,), inputs.passages),
+            ((PERPLEXITY_IN_PASSAGES,), inputs.passages),
             ((ACCURACY,), inputs.answers),
         )
         if figures is None

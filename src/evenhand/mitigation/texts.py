@@ -19,6 +19,7 @@ from evenhand.mitigation.pairs.matching import evaluation_sentences, forms_of
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
 from evenhand.runs.mitigation_records import TextRecord, UnseenRecord
 from evenhand.text.digests import LowestDigests, digest_of
+from evenhand.text.passages import FEWEST_PASSAGES, MOST_PASSAGES, joined_passages
 from evenhand.text.word_search import WordFinder, words_of
 
 HELD_OUT_SHARE = 0.05
@@ -123,6 +124,8 @@ class HeldOutSentences:
     sentences: tuple[str, ...]
     documents: tuple[int, ...] = ()
     """The number of the source that each sentence is of; empty where that is not known."""
+    in_a_row: bool = False
+    """Whether they follow each other as in the text that they are of."""
     _digests: frozenset[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +138,16 @@ class HeldOutSentences:
 
     def __contains__(self, sentence: str) -> bool:
         return digest_of(sentence) in self._digests
+
+    def passages(self) -> tuple[str, ...]:
+        """Several sentences at a time, evenly spread over the text; none where they are not in a row, or too few."""
+        if not self.in_a_row:
+            return ()
+        whole = [passage for passage, _ in joined_passages(zip(self.sentences, self.documents, strict=True))]
+        if len(whole) < FEWEST_PASSAGES:
+            return ()
+        every = max(1, len(whole) / MOST_PASSAGES)
+        return tuple(whole[int(number * every)] for number in range(min(MOST_PASSAGES, len(whole))))
 
     @property
     def record(self) -> TextRecord:
@@ -163,7 +176,8 @@ def read_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     for number, source in enumerate(sources):
         for sentence in source.sentences() if isinstance(source, PairFile) else source.open():
             first_source.setdefault(sentence, number)
-    return _held_out(names, first_source.items())
+    in_a_row = not any(isinstance(source, PairFile) for source in sources)
+    return replace(_held_out(names, first_source.items()), in_a_row=in_a_row)
 
 
 def _held_out(name: str, sentences: Iterable[tuple[str, int]]) -> HeldOutSentences:

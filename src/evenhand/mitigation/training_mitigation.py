@@ -29,6 +29,8 @@ from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.runs.mitigation_records import (
+    PERPLEXITY,
+    PERPLEXITY_IN_PASSAGES,
     DataRecord,
     LearningCurve,
     SeedRecord,
@@ -40,6 +42,7 @@ from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import Job
 from evenhand.training.checkpoints import copied_weights, put_weights
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted, ModelEvaluator
+from evenhand.training.passages import held_out_passages, reads_passages
 from evenhand.training.perplexity import HeldOut
 from evenhand.training.seeds import FittedSeeds, SeedEpochCallback, best_fit, fit_seeds, recipes_by_seed
 from evenhand.training.trainer import chosen_precision, refuse_missing_reporters
@@ -215,7 +218,7 @@ class _Training(Generic[TrainedOptions]):
         evaluator = ModelEvaluator(
             self.model,
             figure_readers(self.model, self.data),
-            held_out=HeldOut(held_out.sentences, self.model),
+            held_out=quality_texts(held_out, self.model),
         )
         before = evaluator.estimates()
         original = copied_weights(self.model.loaded.model)
@@ -284,7 +287,11 @@ class _Training(Generic[TrainedOptions]):
                 seeds=self.seeds,
                 evaluator=evaluator,
                 folder=self.job.subfolder(TRAINING_FOLDER),
-                identity={"data": prepared.sha256, "settings": json.dumps(dict(settings), sort_keys=True)},
+                identity={
+                    "data": prepared.sha256,
+                    "settings": json.dumps(dict(settings), sort_keys=True),
+                    "quality": ", ".join(evaluator.held_out),
+                },
                 progress=progress,
                 on_epoch=on_epoch,
             )
@@ -315,6 +322,14 @@ class _Training(Generic[TrainedOptions]):
         self.monitor.note(f"{label}{curve.describe_last()}")
         if self.options.on_epoch:
             self.options.on_epoch(seed, curve)
+
+
+def quality_texts(held_out: HeldOutSentences, model: LanguageModel) -> dict[str, HeldOut]:
+    """What quality is read from after every epoch: sentences, and passages where the model reads so far."""
+    texts = {PERPLEXITY: HeldOut(held_out.sentences, model)}
+    if reads_passages(model) and (passages := held_out.passages()):
+        texts[PERPLEXITY_IN_PASSAGES] = held_out_passages(passages, model)
+    return texts
 
 
 def figure_readers(model: LanguageModel, data: MitigationData) -> tuple[FigureReader, ...]:

@@ -28,8 +28,8 @@ MALOR, BASE_RATE, SPREAD = "MALoR", "signed_mean", "spread"
 
 OF_MALOR = tuple(f".{name}" for name in (MALOR, BASE_RATE, SPREAD))
 
-PERPLEXITY = "perplexity"
-"""Names of the measures that every training had up to version 0.1."""
+PERPLEXITY, PERPLEXITY_IN_PASSAGES = "perplexity", "perplexity in passages"
+"""Of held-out sentences, as every training has it, and of several of them in a row."""
 
 
 class EpochMetrics(BaseModel):
@@ -41,7 +41,8 @@ class EpochMetrics(BaseModel):
     bias: dict[str, float]
     """What is to come closer to neutral, by key: ``he-she.MALoR``."""
     quality: dict[str, float]
-    """What is to stay low, by name: ``perplexity`` on the held-out sentences. Always above 0."""
+    """What is to stay low, by name: ``perplexity`` of the held-out sentences, and of passages of them where the model
+    reads so far. Always above 0."""
     parts: dict[str, float] = Field(default_factory=dict)
     """What bias metrics are made of, by key: ``he-she.signed_mean``. Shown beside them; no epoch is chosen by it."""
 
@@ -159,11 +160,13 @@ class LearningCurve(BaseModel):
     def describe_last(self) -> str:
         """The newest epoch in one line."""
         last = self.last
-        quality = ", ".join(f"{name} {value:.2f}" for name, value in last.quality.items())
-        figures = f"{'; '.join(bias_figures(last.bias, last.parts))}; {quality}"
-        if last.epoch == 0:
-            return f"original: {figures}"
-        return f"epoch {last.epoch}: {figures} ({self.quality_loss(last):+.2%})"
+        quality = [
+            f"{name} {value:.2f}"
+            + (f" ({value / self.original.quality[name] - 1:+.2%})" if last.epoch else "")
+            for name, value in last.quality.items()
+        ]
+        figures = f"{'; '.join(bias_figures(last.bias, last.parts))}; {', '.join(quality)}"
+        return f"epoch {last.epoch}: {figures}" if last.epoch else f"original: {figures}"
 
     def _distance(self, key: str, metrics: EpochMetrics) -> float:
         return abs(metrics.bias[key] - self.neutral.get(key, 0.0))

@@ -22,7 +22,7 @@ from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.models.references import ModelError
-from evenhand.runs.mitigation_records import PERPLEXITY, EpochMetrics, LearningCurve
+from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
 from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.perplexity import HeldOut
@@ -43,9 +43,11 @@ class EpochEvaluator(Protocol):
 
 
 class ModelEvaluator:
-    """The figures of instruments, and the perplexity on held-out sentences."""
+    """The figures of instruments, and the perplexity on held-out text, by the names that metrics have."""
 
-    def __init__(self, model: LanguageModel, readers: Sequence[FigureReader], *, held_out: HeldOut) -> None:
+    def __init__(
+        self, model: LanguageModel, readers: Sequence[FigureReader], *, held_out: Mapping[str, HeldOut]
+    ) -> None:
         self.model = model
         self.held_out = held_out
         self._readers = tuple(readers)
@@ -60,15 +62,16 @@ class ModelEvaluator:
         """Bias and quality of the model as it is now."""
         bias = {key: value for reader in self._readers for key, value in reader.values().items()}
         parts = {key: value for reader in self._readers for key, value in reader.parts().items()}
-        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()}, parts=parts)
+        quality = {name: self._perplexity(text) for name, text in self.held_out.items()}
+        return EpochMetrics(epoch=epoch, bias=bias, quality=quality, parts=parts)
 
     def estimates(self) -> dict[str, Estimate]:
         """The bias metrics with intervals."""
         return {key: value for reader in self._readers for key, value in reader.estimates().items()}
 
-    def _perplexity(self) -> float:
+    def _perplexity(self, text: HeldOut) -> float:
         try:
-            return self.held_out.loss(self.model.loaded.model).perplexity
+            return text.loss(self.model.loaded.model).perplexity
         except OverflowError:
             return math.inf
 
