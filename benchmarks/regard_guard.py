@@ -9,13 +9,12 @@ are set beside each other: a fixed number of points, and an interval that lies b
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from simulation_tables import print_simulation
 
 from evenhand.lab.regard_coverage import CONTRAST
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION
@@ -24,7 +23,6 @@ from evenhand.stats.group_shares import CountedShares
 from evenhand.stats.label_error import UnconfusedShares, confusion_problem
 from evenhand.stats.resampling import Floats, Resampling
 
-BEGIN, END = "<!-- begin guard -->", "<!-- end guard -->"
 RESAMPLING = Resampling(resamples=300)
 CONTEXTS, TEXTS, LABELS = 10, 100, 3
 GAP = 10.0
@@ -104,7 +102,7 @@ def study(world: World, generator: np.random.Generator) -> Study | None:
     )
 
 
-def table(*, studies: int, seed: int) -> Iterator[str]:
+def table(studies: int, seed: int) -> Iterator[str]:
     """The table as Markdown, row by row."""
     fixed = " | ".join(f"beyond {points:g} points" for points in FIXED)
     yield (
@@ -131,24 +129,5 @@ def table(*, studies: int, seed: int) -> Iterator[str]:
         )
 
 
-def main() -> None:
-    """Print the table, or put it into a page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--page", type=Path, help="Markdown file whose table is replaced.")
-    chosen = parser.parse_args()
-    rows = []
-    for row in table(studies=chosen.studies, seed=chosen.seed):
-        print(row, flush=True)
-        rows.append(row)
-    if chosen.page is not None:
-        before, _, rest = chosen.page.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        chosen.page.write_text("\n".join([before + BEGIN, *rows, END + after]), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_simulation(table, description=__doc__, marker="guard", studies=400)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from recording_monitor import RecordingMonitor
@@ -83,6 +85,6 @@ def test_the_change_of_perplexity_is_in_percent_wherever_it_is_shown() -> None:
     comparison = PrefixComparison(
         model="m", pairs=1, contexts=1, sentences=9, rows=rows, units={"perplexity": "percent"}
     )
-    trigger = TriggerRecord.model_construct(comparison=comparison, transfer=())
+    trigger = cast("TriggerRecord", SimpleNamespace(comparison=comparison, transfer=()))
     (row,) = transfer_rows(trigger)
     assert row == ("m", "perplexity", "20.00", "30.00", "+50.0%", "[+40.0 to +60.0]")
