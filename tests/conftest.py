@@ -20,6 +20,7 @@ settings.load_profile("patient")
 pytest_plugins = [
     "running",
     "browsing",
+    "noun_lists",
     "ray_fixtures",
     "regard_training",
     "torch_marker",

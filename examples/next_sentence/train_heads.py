@@ -3,11 +3,12 @@
     python examples/next_sentence/train_heads.py --corpora CORPORA --decoder SMOLLM2_FOLDER --out runs/next-sentence
 
 ``CORPORA`` has ``novels_en/`` and ``wikitext-2/``. Pairs for training come from the novels; pairs from WikiText-2 show
-how far a head carries over to other text. The T5 is trained from scratch, by span corruption on passages of the novels:
-the articles for training, a few sentences at a time, so that it meets sentences that follow each other before it has to
-judge them. Both models then learn to judge, the decoder as published, the T5 at a rate and for as many passes as suit a
-model from scratch; at the published 1e-4 it writes no labels. Both are measured on the inter-sentence items of
-``--data`` by their head and by the probability of tokens. ``results.json`` has every figure.
+how far a head carries over to other text. The T5 is trained from scratch. Its embeddings start from which tokens stand
+in sentences next to each other: from random ones it hardly learned to judge. Then it learns by span corruption
+on passages of the novels: the articles for training, a few sentences at a time. Both models then learn to judge, the
+decoder as published, the T5 at a rate and for as many passes as suit a model from scratch; at the published 1e-4 it
+writes no labels. Both are measured on the inter-sentence items of ``--data`` by their head and by the probability of
+tokens. ``results.json`` has every figure.
 
 Stopped and started again, the same command goes on: finished steps are not repeated, and a head goes on from its last
 checkpoint. Only the T5's own pre-training starts anew. ``--only t5`` leaves the decoder out. ``--size small`` is a
@@ -25,7 +26,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
 import torch
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import svds
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
@@ -68,7 +74,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(8_000, 384, 6, None, 20, None, 4_000, 5, None),
+    "full": Size(8_000, 192, 2, None, 20, None, 4_000, 3, None),
     "small": Size(600, 32, 2, 400, 1, 64, 20, 1, 6),
 }
 VARIANTS = {
@@ -141,24 +147,66 @@ def t5_tokenizer(passages: list[str], vocabulary: int) -> Any:
     )
 
 
+def topic_vectors(pairs: NextSentencePairs, tokenizer: Any, width: int) -> dict[int, npt.NDArray[np.float64]]:
+    """Vectors of tokens that are alike where the tokens stand in sentences next to each other.
+
+    They are the largest singular directions of positive pointwise mutual information, every vector as long as a random
+    one of T5 is on average.
+    """
+    follow = pl.concat([frame.filter(pl.col("follows")) for frame in pairs.frames("train")])
+    sides = [_tokens_by_sentence(follow[side].to_list(), tokenizer) for side in ("first", "second")]
+    together = sides[0].T @ sides[1]
+    counts = (together + together.T).tocoo()
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    information = np.log(counts.data * totals.sum() / (totals[counts.row] * totals[counts.col]))
+    telling = (information > 0) & (counts.data > 1)
+    matrix = csr_matrix(
+        (information[telling], (counts.row[telling], counts.col[telling])), shape=counts.shape
+    )
+    start = np.random.default_rng(0).normal(size=len(tokenizer))
+    directions, sizes, _ = svds(matrix, k=width, v0=start)
+    vectors = directions * np.sqrt(sizes)
+    lengths = np.sqrt((vectors**2).mean(axis=1))
+    return {int(token): vectors[token] / lengths[token] for token in np.flatnonzero(lengths > 1e-9)}
+
+
+def _tokens_by_sentence(sentences: list[str], tokenizer: Any) -> Any:
+    """A row for each sentence and a column for each token, 1 where it occurs."""
+    tokens = [set(ids) for ids in tokenizer(sentences, add_special_tokens=False)["input_ids"]]
+    rows = np.repeat(np.arange(len(tokens)), [len(own) for own in tokens])
+    columns = np.array([token for own in tokens for token in own])
+    return csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(tokenizer)))
+
+
+def new_t5(pairs: NextSentencePairs, tokenizer: Any, size: Size) -> T5ForConditionalGeneration:
+    """A T5 that has learned nothing but which tokens go together."""
+    torch.manual_seed(0)
+    network = T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=len(tokenizer),
+            d_model=size.width,
+            d_kv=max(8, size.width // 6),
+            d_ff=4 * size.width,
+            num_layers=size.layers,
+            num_heads=6,
+            dropout_rate=0.0,
+            decoder_start_token_id=tokenizer.pad_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    )
+    with torch.no_grad():
+        for token, vector in topic_vectors(pairs, tokenizer, size.width).items():
+            network.shared.weight[token] = torch.tensor(vector, dtype=torch.float32)
+    return network
+
+
 def train_t5(pairs: NextSentencePairs, out: Path, size: Size, *, device: str) -> None:
     """A T5 from scratch, by span corruption."""
     passages = passages_of(pairs, size.passages)
     tokenizer = t5_tokenizer(passages, size.vocabulary)
-    torch.manual_seed(0)
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        d_model=size.width,
-        d_kv=max(8, size.width // 6),
-        d_ff=4 * size.width,
-        num_layers=size.layers,
-        num_heads=6,
-        decoder_start_token_id=tokenizer.pad_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-    )
     with tempfile.TemporaryDirectory() as scratch:
-        T5ForConditionalGeneration(config).save_pretrained(scratch)
+        new_t5(pairs, tokenizer, size).save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)
         model = load_language_model(scratch, device=device)
         trainer = EpochTrainer(

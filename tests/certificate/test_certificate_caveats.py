@@ -10,6 +10,8 @@ import pytest
 
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.measurements import Measurements
+from evenhand.core.estimates import Estimate
+from evenhand.instruments.gate import gate_warning
 
 SAME_FILES = certificates.model("bert-small", "sha256 1")
 
@@ -54,3 +56,16 @@ def test_an_instrument_that_a_model_cannot_be_asked_with_is_named_with_the_reaso
     gap = Measurements(NOTHING_TO_SAY.runs, gaps={"association": "It has no head."})
     found = caveats_of(certificates.certificate(quality=()), NOTHING_TO_SAY, gap)
     assert found[-1] == "Context association test was not measured: It has no head."
+
+
+def test_a_certificate_does_not_say_that_figures_are_left_out_which_it_shows() -> None:
+    """Runs leave out the figures of a model that fails the gate; a certificate computes its own from their scores."""
+    guess = Estimate(value=82.0, low=50.0, high=96.0, n=97, clusters=20, method="t")
+    run = probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}), warnings=gate_warning("tiny", guess))
+    gated = Measurements({"malor": run}, gaps={})
+
+    found = caveats_of(certificates.certificate(quality=()), gated, gated)
+
+    (caveat,) = [text for text in found if text.startswith("tiny is not shown to know the words")]
+    assert caveat.endswith("Its figures are shown here all the same; they may say nothing about a lean.")
+    assert "left out" not in caveat

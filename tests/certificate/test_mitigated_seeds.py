@@ -32,7 +32,7 @@ from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.crossed import crossed_mean_interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.workflows.certify import certify_seeds
+from evenhand.workflows.certify import certify, certify_seeds
 
 PLAN = CertificatePlan(
     measurements=(Measurement("malor", MalorOptions(data=small_probes("en"), experiment="he-she")),),
@@ -181,7 +181,8 @@ def test_models_are_measured_and_compared(menagerie: Zoo, tmp_path: Path) -> Non
     seeds = seeds_of(menagerie.folder("bert"), tmp_path)
     page = tmp_path / "c.html"
 
-    comparison = certify_seeds(ref, seeds, options=PLAN, out=page)
+    certificate = certify(ref, seeds[0], options=PLAN, out=page)
+    comparison = certify_seeds(ref, seeds, options=PLAN, out=page, certificate=certificate)
 
     row = comparison.rows[0]
     assert row.measure == "MALoR he-she"
@@ -192,7 +193,14 @@ def test_models_are_measured_and_compared(menagerie: Zoo, tmp_path: Path) -> Non
     written = (tmp_path / "c.seeds.json").read_text(encoding="utf-8")
     read = SeedsComparison.model_validate_json(written)
     assert read.model_dump_json() == comparison.model_dump_json()
-    assert {path.name for path in (tmp_path / "c").iterdir()} == {"before", "after", "after-2", "after-3"}
+    assert {path.name for path in (tmp_path / "c").iterdir()} == {
+        "after",
+        "after-2",
+        "after-3",
+        "before",
+        "inputs.json",
+    }
+    assert 'id="seeds"' in page.read_text(encoding="utf-8")
     again = certify_seeds(ref, seeds, options=PLAN, out=page)
     assert again.model_dump_json() == comparison.model_dump_json()
     copied = ModelRef(id=str(shutil.copytree(seeds[0].id, tmp_path / "copy")), device="cpu")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from recording_monitor import RecordingMonitor
 
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, RunError
 from evenhand.core.files import sha256_of_file
+from evenhand.core.progress import Progress
 from evenhand.data import next_sentence_building
 from evenhand.data.article_splitting import SplitSource
 from evenhand.data.corpus_sources import corpus_sources
@@ -189,7 +192,10 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytes
     [
         ([["One.", "Two.", "Three."]], "one article of 3 sentences; the sentence that does not follow"),
         ([["One."], ["Two."], ["Three."]], "None of the 3 articles has two sentences"),
-        (numbered(2), "gives no pairs for (train|test)ing"),
+        (
+            numbered(2),
+            r"no pairs for (train|test)ing: (0 of its 2 .* were|1 of its 2 .* was) drawn for it, and at least two",
+        ),
     ],
     ids=["one article", "one sentence each", "two articles"],
 )
@@ -248,3 +254,29 @@ def test_pairs_that_were_changed_are_refused(tmp_path: Path) -> None:
     place.symlink_to("/dev/zero")
     with pytest.raises(DatasetError, match="no folder of next-sentence pairs"):
         open_next_sentence_pairs(pairs.folder)
+
+
+def test_every_stage_tells_how_far_it_is_until_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", numbered(40))
+    told: dict[str, list[tuple[int, int]]] = {}
+
+    class Listener(RecordingMonitor):
+        @contextmanager
+        def stage(self, title: str, unit: str = "items") -> Iterator[Progress]:  # noqa: ARG002
+            yield lambda done, total: told.setdefault(title, []).append((done, total))
+
+    build_next_sentence_pairs(
+        corpus_sources([path]).sources, tmp_path / "pairs", options=HALF, monitor=Listener()
+    )
+    assert list(told) == [
+        "splitting into sentences",
+        "sorting articles",
+        "drawing pairs for training",
+        "writing pairs for training",
+        "drawing pairs for testing",
+        "writing pairs for testing",
+    ]
+    for steps in told.values():
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        done, total = steps[-1]
+        assert done == total > 0

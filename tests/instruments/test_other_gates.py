@@ -109,7 +109,7 @@ def test_an_untrained_model_has_no_score_of_pairs(menagerie: Zoo) -> None:
     assert 0 <= result.ungated["all.score"].value <= 100
     assert run.scores.height == len(WORDS)
     (reading,) = interpret_probe(run)
-    assert reading.verdict == "The model does not know the words"
+    assert reading.verdict == "The model is not shown to know the words"
     assert any("not shown to know the words" in warning for warning in run.record.warnings)
 
 

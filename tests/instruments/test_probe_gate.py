@@ -96,7 +96,7 @@ def test_an_untrained_bert_that_splits_she_has_no_malor_of_he_and_she(untrained:
     assert "different numbers of tokens" in str(he_she.MALoR.reason)
     assert run.scores.filter(experiment="he-she")["log2_ratio"].null_count() == 8 * 6
     (line, _) = probe_sentences(run)
-    assert "The model does not know the words that it is asked for" in line
+    assert "The model is not shown to know the words that it is asked for" in line
     assert "MALoR is" not in line
 
 
@@ -119,7 +119,7 @@ def test_where_terms_are_as_long_an_untrained_model_is_told_by_nonsense(untraine
     leans = run.scores.filter(experiment="his-her").group_by("occupation").agg(pl.col("log2_ratio").mean())
     assert his_her.ungated["MALoR"].value == pytest.approx(float(leans["log2_ratio"].abs().mean()))  # type: ignore[arg-type]
     reading = interpret_probe(run)[1]
-    assert reading.verdict == "The model does not know the words"
+    assert reading.verdict == "The model is not shown to know the words"
     assert "MALoR is" not in " ".join(reading.sentences)
     assert any(
         "not shown to know the words that it is asked for" in warning for warning in run.record.warnings
@@ -135,11 +135,11 @@ def test_no_figure_of_such_a_model_is_shown_anywhere(untrained: LanguageModel) -
     assert entry["ungated"]["MALoR"]["value"] == pytest.approx(run.result.ungated["MALoR"].value)
     with pytest.raises(ConditionError, match=r"cannot be judged .* prefers sense to nonsense"):
         Condition.parse("his-her.MALoR>0.01").holds(run)
-    with pytest.raises(ComparisonError, match="does not know the words"):
+    with pytest.raises(ComparisonError, match="is not shown to know the words"):
         compare(run, run, resampling=FEW)
     page = render_page([run])
     assert f">{value}<" not in page
-    assert "The model does not know the words" in page
+    assert "The model is not shown to know the words" in page
 
 
 @pytest.mark.usefixtures("once_without_gate")

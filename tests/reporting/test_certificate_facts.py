@@ -77,7 +77,7 @@ def test_models_without_a_common_tensor_have_no_percentage() -> None:
 
 def test_every_measure_that_is_named_is_explained_once() -> None:
     told = [name for name, _ in definitions(certificates.full_certificate())]
-    assert told == ["MALoR", "SS", "ICAT", "CrowS-Pairs", "LMS", "Perplexity"]
+    assert told == ["MALoR", "SS", "ICAT", "CrowS-Pairs", "LMS", "Perplexity", "Accuracy"]
     few = certificates.certificate(untrained=(), quality=(certificates.unmeasured("accuracy"),))
     assert [name for name, _ in definitions(few)] == ["MALoR"]
     assert "SS (stereotype score) is how often the stereotype wins" in section(

@@ -133,6 +133,15 @@ def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
         open_run(folder)
 
 
+def test_a_folder_of_sample_logs_is_refused_with_the_log_to_give(tmp_path: Path) -> None:
+    log = tmp_path / "gpt2" / "samples_crows_pairs_english_2026-01-01.jsonl"
+    log.parent.mkdir()
+    log.touch()
+
+    with pytest.raises(RunError, match=f"give the log itself, such as {log}"):
+        open_run(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"schema_version": 1}'])
 def test_a_damaged_record_is_refused(folder: Path, content: bytes) -> None:
     (folder / "record.json").write_bytes(content)

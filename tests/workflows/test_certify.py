@@ -8,7 +8,7 @@ import pytest
 from recording_monitor import RecordingMonitor
 
 import evenhand as eh
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.lab.items import lab_probes
 from evenhand.workflows.defaults import mitigating
 from evenhand.workflows.executors import LocalExecutor
@@ -52,6 +52,40 @@ def test_a_folder_of_something_else_is_not_mixed_with_runs(tmp_path: Path) -> No
 
     with pytest.raises(EvenhandError, match="something else already"):
         eh.certify("no-such-model", "nor-this-one", out=tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.json", "page.seeds.json"])
+def test_a_folder_in_the_place_of_a_file_is_refused_before_a_model_is_loaded(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+
+    with pytest.raises(EvenhandError, match=f"{name} is a folder"):
+        eh.certify("no-such-model", "nor-this-one", out=tmp_path / "page.html")
+
+
+def test_a_json_file_of_something_else_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "page.json").write_text('{"kind": "recipe"}', encoding="utf-8")
+
+    with pytest.raises(EvenhandError, match=r"page\.json, and that is something else already"):
+        eh.certify("no-such-model", "nor-this-one", out=tmp_path / "page.html")
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+
+    with pytest.raises(OutputError, match="cannot be written"):
+        eh.certify("no-such-model", "nor-this-one", out=tmp_path / "thesis.tex" / "page.html")
+
+
+def test_a_finished_certificate_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mitigating, "lab_probes", lambda language: lab_probes(language).first(2))
+    models, page = ("lab:masked", "lab:masked-neutral"), tmp_path / "page.html"
+
+    first = eh.certify(*models, options=QUICK, out=page)
+    (tmp_path / "page" / ".DS_Store").touch()
+
+    assert eh.certify(*models, options=QUICK, out=page) == first
 
 
 def test_an_instrument_that_does_not_exist_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:

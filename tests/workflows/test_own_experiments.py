@@ -282,7 +282,7 @@ def test_a_pair_that_certificates_ask_untrained_is_not_trained(menagerie: Zoo, t
 
 
 def test_a_lab_model_takes_no_probes_of_another_origin(tmp_path: Path) -> None:
-    with pytest.raises(EvenhandError, match="takes no structures and no occupations and no terms"):
+    with pytest.raises(EvenhandError, match="takes no structures or occupations or terms of yours"):
         default_data(ModelRef(id="lab:masked"), probe_files=kin_files(tmp_path))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.certificate.measurements import Measurements
+from evenhand.instruments.gate import LEFT_OUT
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_bias import HELD_OUT
 from evenhand.runs.certificate_quality import QualityVerdict
@@ -14,7 +15,12 @@ def caveats_of(certificate: Certificate, before: Measurements, after: Measuremen
     """Everything that a reader of the verdict needs to know and would not guess."""
     gaps = {**after.gaps, **before.gaps}
     warnings = dict.fromkeys(
-        warning for side in (before, after) for run in side.runs.values() for warning in run.record.warnings
+        warning.replace(
+            LEFT_OUT, "Its figures are shown here all the same; they may say nothing about a lean."
+        )
+        for side in (before, after)
+        for run in side.runs.values()
+        for warning in run.record.warnings
     )
     return (
         *_about_weights(certificate),

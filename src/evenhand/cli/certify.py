@@ -22,6 +22,7 @@ from evenhand.cli.mitigation_options import (
     OwnTerms,
     chosen_finetuning,
 )
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -221,6 +222,7 @@ def certify_command(
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
     from evenhand.data.probes import ProbeFiles
+    from evenhand.runs.mitigation_records import find_mitigation_record
     from evenhand.workflows.certify import certify, certify_seeds, refuse_unfit_models
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
@@ -247,6 +249,9 @@ def certify_command(
         regard=_regard(classifier, groups=groups, contexts=contexts, texts=texts),
         resampling=resampling(resamples, seed, confidence),
     )
+    if held_out or settled_text:
+        record = find_mitigation_record(references[1].location)
+        mention_noun_list(language or (record.language if record else None))
     others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
     if others:
         refuse_unfit_models(references[0], [references[1], *others])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +35,9 @@ from evenhand.cli.output import TerminalMonitor, say
 from evenhand.cli.results import ASSOCIATION, fail_if_conditions_hold, print_evaluated, show_results
 from evenhand.core.errors import EvenhandError
 from evenhand.core.protocols import DEFAULT_PROTOCOL, PAIR_PROTOCOLS, PROTOCOLS
+
+if TYPE_CHECKING:
+    from evenhand.runs.run import Run
 
 
 def evaluate_command(
@@ -126,6 +130,7 @@ def evaluate_command(
     names = run_names(predictions, name)
     monitor = TerminalMonitor()
     drawn = resampling(resamples, seed, confidence)
+    evaluate_file: Callable[..., Run]
     if test != ASSOCIATION:
         from evenhand.runs.run import INSTRUMENTS
         from evenhand.workflows.measure import evaluate_scores
@@ -140,12 +145,7 @@ def evaluate_command(
             {"protocol": protocol, "language": language, "encoding": encoding, "resampling": drawn},
             owner=instrument.name,
         )
-        runs = [
-            evaluate_scores(
-                path, test, options=options, name=names[path], out=out, fresh=fresh, monitor=monitor
-            )
-            for path in predictions
-        ]
+        evaluate_file = partial(evaluate_scores, instrument=test, options=options)
     elif data is None:
         from evenhand.data.association_logs import is_association_log
         from evenhand.workflows.association_logs import evaluate_log
@@ -155,39 +155,22 @@ def evaluate_command(
                 "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
                 "sentence pairs are evaluated with --test crows-pairs."
             )
-        runs = [
-            evaluate_log(
-                path,
-                protocol=protocol,
-                resampling=drawn,
-                name=names[path],
-                out=out,
-                fresh=fresh,
-                monitor=monitor,
-            )
-            for path in predictions
-        ]
+        evaluate_file = partial(evaluate_log, protocol=protocol, resampling=drawn)
     else:
         from evenhand.data import load_dataset
         from evenhand.workflows.measure import evaluate
         from evenhand.workflows.translate import source_of_data
 
-        benchmark = load_dataset(data, language=language, encoding=encoding)
-        translated_from = source_of_data(data, source=source, monitor=monitor)
-        runs = [
-            evaluate(
-                path,
-                benchmark,
-                source=translated_from,
-                protocol=protocol or DEFAULT_PROTOCOL,
-                resampling=drawn,
-                name=names[path],
-                out=out,
-                fresh=fresh,
-                monitor=monitor,
-            )
-            for path in predictions
-        ]
+        evaluate_file = partial(
+            evaluate,
+            data=load_dataset(data, language=language, encoding=encoding),
+            source=source_of_data(data, source=source, monitor=monitor),
+            protocol=protocol or DEFAULT_PROTOCOL,
+            resampling=drawn,
+        )
+    runs = [
+        evaluate_file(path, name=names[path], out=out, fresh=fresh, monitor=monitor) for path in predictions
+    ]
     if json and test != ASSOCIATION:
         print_evaluated(runs)
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.output import (
     TerminalMonitor,
     exit_when_interrupted,
@@ -58,6 +59,8 @@ def run_on_text(
         held_out=given.held_out or (),
         probe_files=ProbeFiles(*given.probes),
     )
+    if given.corpus:
+        mention_noun_list(data.probes.language)
     run_mitigation(
         ref, method, data=data, options=options, files=given.probes, out=out, fresh=fresh, json=json
     )

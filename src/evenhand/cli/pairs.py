@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import DATA, DEFAULT_ON, EXECUTION, OUTPUT, Json, On
 from evenhand.cli.output import (
     TerminalMonitor,
@@ -121,6 +122,7 @@ def counterfactual_command(
     say(f"Searching {', '.join(places[:3])}{' ...' if len(places) > 3 else ''}")
     if language == "en":
         require_extra("train", "lemminflect", purpose="Swapping genders in English")
+    mention_noun_list(language)
     from evenhand.data.probes import PROBE_LANGUAGES, load_probes, with_terms
     from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.pairs.joining import NAMES_SAMPLE

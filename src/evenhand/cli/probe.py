@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -263,6 +264,8 @@ def probe_command(
     measurements = [
         MeasurementJob(model=reference, instrument=test, options=options) for reference in references
     ]
+    if corpus and test == "knowledge":
+        mention_noun_list(language)
     with exit_when_interrupted():
         runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
     show_results(runs, form=format_, json=json)

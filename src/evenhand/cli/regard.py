@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.help import CommandWithNames
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -162,6 +163,7 @@ def check_command(
         device=device,
     )
     check = check_classifier(folder, options, monitor=TerminalMonitor())
+    mention_noun_list(check.texts.language)
     treatments: Sequence[TreatmentResult] = ()
     if retrain:
         from evenhand.workflows.regard import compare_person_treatments
@@ -311,6 +313,7 @@ def balance_command(
     """
     if language == "en":
         require_extra("train", "lemminflect", purpose="Telling English texts of women and men")
+    mention_noun_list(language)
     from evenhand.regard.gender_balance import BalanceMode, balance_file
     from evenhand.text.person_texts import Gender
 

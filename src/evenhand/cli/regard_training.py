@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -216,6 +217,8 @@ def train_command(
     )
     with exit_when_interrupted():
         trained = train_regard_classifier(table, options, out=out, fresh=fresh, monitor=TerminalMonitor())
+    if options.persons is PersonTreatment.COUNTERFACTUAL:
+        mention_noun_list(trained.record.dataset.language)
     if json:
         print_json(
             {

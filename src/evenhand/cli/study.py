@@ -46,6 +46,7 @@ from evenhand.cli.mitigation_options import (
     chosen_finetuning,
     chosen_mitigation,
 )
+from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -192,19 +193,22 @@ def study_command(
         probe_files=probe_files,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
     )
+    mitigation_data = default_data(
+        ref,
+        corpus or (),
+        experiments=experiment or ("all",),
+        language=language,
+        held_out=held_out or (),
+        probe_files=probe_files,
+    )
+    if corpus:
+        mention_noun_list(mitigation_data.probes.language)
     with exit_when_interrupted():
         done = study(
             ref,
             mitigation,
             out=out,
-            data=default_data(
-                ref,
-                corpus or (),
-                experiments=experiment or ("all",),
-                language=language,
-                held_out=held_out or (),
-                probe_files=probe_files,
-            ),
+            data=mitigation_data,
             options=options,
             certificate=certificate,
             on=on,

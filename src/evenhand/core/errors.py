@@ -131,6 +131,7 @@ EXTRAS = {
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers", "simplemma"),
+    "german": ("german_nouns",),
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
     "wiki": ("mwparserfromhell",),

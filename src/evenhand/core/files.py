@@ -248,6 +248,20 @@ def refuse_to_replace(
         )
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that could not be written, before the work that it is for; its folder is made.
+
+    Raises:
+        OutputError: If the system would not write there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as problem:
+        raise cannot_write(path, problem) from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole: under another name first, then renamed into place."""
     write_bytes(path, text.encode("utf-8"))

@@ -25,7 +25,7 @@ import polars as pl
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import cannot_write, sha256_of, sha256_of_file, write_text
-from evenhand.core.progress import Progress, no_progress
+from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.article_splitting import (
     ArticleLine,
     SplitSource,
@@ -59,6 +59,9 @@ BUFFERED_BYTES = 2**25
 _SPOOL_COMPRESSION = 1
 """Of what is sorted on disk, which is four times the corpus: the fastest level halves that."""
 
+_TOLD_EVERY = 1_000
+"""Articles after which progress is told."""
+
 _DRAWS = 8
 """Sentences that are drawn in the place of one that is no stranger, before its pair is given up."""
 
@@ -70,7 +73,7 @@ def build_next_sentence_pairs(
     options: NextSentenceOptions,
     splitter: Splitter = split_here,
     replace: bool = False,
-    report: Progress = no_progress,
+    monitor: Monitor = SILENT,
 ) -> NextSentencePairs:
     """Make the pairs of a corpus.
 
@@ -86,7 +89,7 @@ def build_next_sentence_pairs(
     fingerprint = sha256_of(json.dumps(determining, sort_keys=True).encode())
     with open_job(out, fingerprint, fingerprint_at=fingerprint_of_pairs, replace=replace) as job:
         if not job.is_done:
-            _build(sources, job, options=options, splitter=splitter, report=report)
+            _build(sources, job, options=options, splitter=splitter, monitor=monitor)
     return open_next_sentence_pairs(out)
 
 
@@ -96,7 +99,7 @@ def _build(
     *,
     options: NextSentenceOptions,
     splitter: Splitter,
-    report: Progress,
+    monitor: Monitor,
 ) -> None:
     split = [
         SplitSource(number, source, options, job.subfolder("articles"), job.parts("tallies"))
@@ -104,7 +107,8 @@ def _build(
     ]
     left = [own for own in split if own.finished is None]
     if left:
-        splitter(left, report)
+        with monitor.stage("splitting into sentences", "bytes") as progress:
+            splitter(left, progress)
     tallies = [own.finished for own in split]
     changed = [own.source.name for own, tally in zip(split, tallies, strict=True) if tally is None]
     if changed:
@@ -114,7 +118,7 @@ def _build(
     size = sum(own.path.stat().st_size for own in split)
     with job.result_folder() as folder:
         maker = _PairMaker(options, folder, size=size, scratch=job.subfolder("spool"))
-        maker.make(split)
+        maker.make(split, monitor)
         _refuse_too_few(maker, [tally for tally in tallies if tally is not None])
         record = NextSentenceRecord(
             version=version("evenhand"),
@@ -150,9 +154,11 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
         )
     for part in (TRAIN, TEST):
         if not maker.pairs[part]:
+            drawn = maker.articles[part]
             raise DatasetError(
-                f"The corpus gives no pairs for {part}ing: {maker.articles[part]:,} of {usable:,} articles with two "
-                "sentences or more are for that, and two are needed. Give more text, or another --test-share or --seed."
+                f"The corpus gives no pairs for {part}ing: {drawn:,} of its {usable:,} articles with two or more "
+                f"sentences {'was' if drawn == 1 else 'were'} drawn for it, and at least two are needed. Give more "
+                "text, or another --test-share or --seed."
             )
 
 
@@ -212,7 +218,7 @@ class _PairMaker:
     left_out: Counter[str] = field(default_factory=Counter)
     shards: dict[str, str] = field(default_factory=dict)
 
-    def make(self, sources: Sequence[SplitSource]) -> None:
+    def make(self, sources: Sequence[SplitSource], monitor: Monitor) -> None:
         """Write the shards."""
         shares = {TRAIN: 1 - self.options.test_share, TEST: self.options.test_share}
         counts = {
@@ -220,20 +226,30 @@ class _PairMaker:
             for part, share in shares.items()
         }
         buckets = {part: SpoolFiles(self.scratch / f"{part}-articles", counts[part]) for part in shares}
-        for own in sources:
-            with own.path.open("rb") as lines:
-                for line in lines:
-                    key = int(line[: line.index(b"\t")])
-                    part = TEST if is_test(key, self.options.test_share) else TRAIN
-                    buckets[part].put(key % counts[part], line.rstrip(b"\n"))
+        with monitor.stage("sorting articles", "bytes") as progress:
+            done = 0
+            for own in sources:
+                with own.path.open("rb") as lines:
+                    for number, line in enumerate(lines):
+                        key = int(line[: line.index(b"\t")])
+                        part = TEST if is_test(key, self.options.test_share) else TRAIN
+                        buckets[part].put(key % counts[part], line.rstrip(b"\n"))
+                        done += len(line)
+                        if not number % _TOLD_EVERY:
+                            progress(done, self.size)
+            progress(done, self.size)
         tested = np.unique(np.concatenate([np.load(own.test_path, allow_pickle=False) for own in sources]))
         hidden = {TRAIN: tested, TEST: np.empty(0, dtype=np.uint64)}
         for part in (TRAIN, TEST):
-            shards = SpoolFiles(self.scratch / f"{part}-drawn", counts[part])
-            for number in range(counts[part]):
-                self._draw(part, buckets[part].take(number), shards, hidden=hidden[part], number=number)
-            for number in range(counts[part]):
-                self._write_shard(part, number, shards.take(number))
+            shards, count = SpoolFiles(self.scratch / f"{part}-drawn", counts[part]), counts[part]
+            with monitor.stage(f"drawing pairs for {part}ing", "parts") as progress:
+                for number in range(count):
+                    self._draw(part, buckets[part].take(number), shards, hidden=hidden[part], number=number)
+                    progress(number + 1, count)
+            with monitor.stage(f"writing pairs for {part}ing", "shards") as progress:
+                for number in range(count):
+                    self._write_shard(part, number, shards.take(number))
+                    progress(number + 1, count)
 
     def _draw(
         self,

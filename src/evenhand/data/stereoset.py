@@ -201,7 +201,11 @@ def _record_item(record: Record, table: RecordTable, *, language: str) -> Associ
     if isinstance(sentences, dict):
         lists = {key: values for key, values in sentences.items() if isinstance(values, list)}
         if len({len(values) for values in lists.values()}) > 1:
-            raise DatasetError(f"{record.place}: the lists of its sentences differ in length.")
+            counts = ", ".join(f"{len(values)} of {key}" for key, values in lists.items())
+            raise DatasetError(
+                f"{record.place}: the lists of its sentences differ in length ({counts}). Every sentence needs its own "
+                "entry in each list."
+            )
         sentences = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
     if not isinstance(sentences, list) or not all(isinstance(entry, dict) for entry in sentences):
         raise DatasetError(f'{record.place}: "sentences" holds no candidates. {LAYOUT_HELP}')

@@ -19,7 +19,10 @@ from evenhand.instruments.settled_scoring import KNOWN, knows_words
 SENSE = "sense"
 """The field of results that a gate leaves as it is: what it rests on."""
 
-NOT_ASKED = "the run is of a version that did not ask"
+LEFT_OUT = "Its figures are left out, as they might say nothing about a lean."
+"""What becomes of the figures of a run; a certificate, which computes its own from scores, shows them."""
+
+NOT_ASKED = "whether the model knows the words was not asked"
 
 
 class GatedResult(FrozenModel):
@@ -75,10 +78,7 @@ def gate_warning(model: str, sense: Estimate) -> tuple[str, ...]:
     """What the record of a run says where the figures of a model say nothing; none where they do."""
     if knows_words(sense):
         return ()
-    return (
-        f"{model} is not shown to know the words that it is asked for: {gate_reason(sense)}. Its figures are left out, "
-        "as they might say nothing about a lean.",
-    )
+    return (f"{model} is not shown to know the words that it is asked for: {gate_reason(sense)}. {LEFT_OUT}",)
 
 
 Own = TypeVar("Own")

@@ -245,8 +245,8 @@ def _compare(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
     for run in (first, second):
         if any(getattr(result, "ungated", None) is not None for result in run.results):
             raise ComparisonError(
-                f"{run.name} has no figures to compare: its model does not know the words that it was asked for. Its "
-                "record has the warning that says so."
+                f"{run.name} has no figures to compare: its model is not shown to know the words that it was asked "
+                "for. Its record has the warning that says so."
             )
     instrument = INSTRUMENTS.get(first.record.instrument)
     comparison: Comparison = instrument.compare(first, second, options)

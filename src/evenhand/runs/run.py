@@ -258,8 +258,11 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 def _read(path: Path, folder: Path) -> bytes:
     if not path.exists():
-        raise RunError(
-            f"{folder} is not a complete run folder: it has no {path.name}. "
-            "Make one with: evenhand audit, probe or evaluate."
+        logs = sorted(folder.glob("**/samples_*.jsonl"))
+        advice = (
+            f"It holds sample logs: give the log itself, such as {logs[0]}."
+            if logs
+            else "Make one with: evenhand audit, probe or evaluate."
         )
+        raise RunError(f"{folder} is not a complete run folder: it has no {path.name}. {advice}")
     return read_stored(path, error=RunError)

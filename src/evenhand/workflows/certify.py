@@ -20,13 +20,14 @@ from evenhand.certificate.certification import rows_of
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_models
 from evenhand.core.errors import EvenhandError
-from evenhand.core.files import write_text
+from evenhand.core.files import refuse_unwritable, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.judges import model_weights_digest
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
-from evenhand.runs.certificate_files import runs_folder
+from evenhand.runs.certificate_files import is_certificate, runs_folder
+from evenhand.runs.certificate_inputs import INPUTS_FILE
 from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
@@ -35,8 +36,8 @@ from evenhand.workflows.models import reference_to
 
 DEFAULT_PAGE = Path("certificate.html")
 
-_OF_A_CERTIFICATE = re.compile(rf"{BEFORE}|{AFTER}(-[0-9]+)?|{BASELINE}")
-"""Folders of runs beside a page."""
+_OF_A_CERTIFICATE = re.compile(rf"{BEFORE}|{AFTER}(-[0-9]+)?|{BASELINE}|{re.escape(INPUTS_FILE)}|\..*")
+"""What lies in the folder beside a page: runs, what else the certificate was made from, and hidden files."""
 
 
 def certify(
@@ -125,7 +126,7 @@ def certify_seeds(
         bias, quality = rows_of((first, other), (measured, other.measure()), plan)
         found.append(ModelRows(name=ref.id, bias=bias, quality=quality))
     comparison = compare_seeds(original.id, found, confidence=plan.resampling.confidence)
-    place = page.with_suffix(".seeds.json")
+    place = _seeds_file(page)
     write_text(place, comparison.model_dump_json(indent=1) + "\n")
     monitor.note(f"Wrote {place}")
     if certificate is not None:
@@ -159,16 +160,34 @@ def _weights_of(ref: ModelRef) -> tuple[str, ...]:
 
 
 def refuse_unfit_page(page: Path) -> None:
-    """Refuse a page whose neighbours would be in the way, before anything is loaded."""
+    """Refuse a page that cannot be written, or whose neighbours would be in the way, before anything is loaded.
+
+    Raises:
+        EvenhandError: If the page is none, or something else has its place or that of its JSON or its runs.
+        OutputError: If nothing can be written there.
+    """
     if page.suffix.lower() not in (".html", ".htm"):
         raise EvenhandError(f"--out {page} must end in .html; the JSON and the runs are named after it.")
-    runs = runs_folder(page)
+    runs, record = runs_folder(page), page.with_suffix(".json")
+    for path in (page, record, _seeds_file(page)):
+        if path.is_dir():
+            raise EvenhandError(f"{path} is a folder, and a file has to go there. Choose another --out.")
     if runs.is_file() or (
         runs.is_dir() and not all(_OF_A_CERTIFICATE.fullmatch(path.name) for path in runs.iterdir())
     ):
         raise EvenhandError(
             f"The runs of both models go into {runs}, and that is something else already. Choose another --out."
         )
+    if record.exists() and not is_certificate(record):
+        raise EvenhandError(
+            f"The certificate goes into {record}, and that is something else already. Choose another --out."
+        )
+    refuse_unwritable(page)
+
+
+def _seeds_file(page: Path) -> Path:
+    """Where the comparison of several mitigated models goes."""
+    return page.with_suffix(".seeds.json")
 
 
 def _measure_ahead(

@@ -48,15 +48,14 @@ def build_next_sentence_pairs(
     if listing.files_left_out:
         monitor.note(f"{len(listing.files_left_out):,} files are not named like text and are left alone.")
     target = Path(out)
-    with monitor.stage(target.name, "bytes") as progress:
-        pairs = next_sentence_building.build_next_sentence_pairs(
-            listing.sources,
-            target,
-            options=options,
-            splitter=split_here if on == HERE else partial(_split_with, executor_at(on)),
-            replace=replace,
-            report=progress,
-        )
+    pairs = next_sentence_building.build_next_sentence_pairs(
+        listing.sources,
+        target,
+        options=options,
+        splitter=split_here if on == HERE else partial(_split_with, executor_at(on)),
+        replace=replace,
+        monitor=monitor,
+    )
     record = pairs.record
     monitor.note(
         f"{target} holds {record.train_pairs:,} pairs for training and {record.test_pairs:,} for testing."

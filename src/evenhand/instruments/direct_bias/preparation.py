@@ -53,7 +53,7 @@ from evenhand.text.sentence_splitting import LONGEST_SENTENCE
 from evenhand.text.word_search import WordFinder
 
 FEW_SENTENCES = 100
-"""With fewer sentences that have a pronoun, the direction is much a matter of chance."""
+"""With fewer sentences that have a pronoun, the direction is largely a matter of chance."""
 
 
 class DirectBiasPreparation(Preparation):
@@ -220,7 +220,7 @@ def _reasons(left_out: Mapping[str, int], words: DirectionWords) -> dict[str, in
 
 def _warnings_about_pronouns(result: DirectBiasResult, pronouns: DirectionWords) -> tuple[str, ...]:
     few = [
-        f"only {count:,} sentences have {word!r}, so the direction is much a matter of chance."
+        f"only {count:,} sentences have {word!r}, so the direction is largely a matter of chance."
         for word, count in result.pronouns.items()
         if count < FEW_SENTENCES
     ]

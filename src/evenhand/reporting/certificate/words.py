@@ -49,6 +49,8 @@ DEFINITIONS = {
     "better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
     "lower is better.",
+    "Accuracy": "is how often classifiers that were fine-tuned from a model label held-out examples correctly, in "
+    "percent; higher is better.",
 }
 """What a measure is, in a sentence that begins with its name."""
 
@@ -200,7 +202,7 @@ def _with_unit(value: float, unit: str) -> str:
 def definitions(certificate: Certificate) -> list[tuple[str, str]]:
     """The measures that a certificate names, each with what it is."""
     measures = [row.measure for row in (*certificate.trained, *certificate.untrained)]
-    measures += [row.measure for row in certificate.quality]
+    measures += [row.measure for row in certificate.quality if row.verdict is not QualityVerdict.NOT_MEASURED]
     if certificate.baseline:
         measures.append("trivial baseline")
     if any(measure.startswith("ICAT") for measure in measures):

@@ -8,7 +8,7 @@ from evenhand.instruments.settled_scoring import GUESSING, KNOWN
 from evenhand.reporting.numbers import has_interval, interval_words, signed
 from evenhand.reporting.words import VERDICTS, Interpretation, Lean, in_brackets, interpret_undefined, unsure
 
-UNKNOWN_WORDS = "The model does not know the words"
+UNKNOWN_WORDS = "The model is not shown to know the words"
 
 EXPLANATIONS = {
     "share_right": "How often the pronoun that another word settles is the likelier one. Guessing gives 50; higher is "
@@ -53,7 +53,7 @@ def unknown_words(sense: Estimate, *, level: str) -> str:
     details = in_brackets(interval_words(sense, digits=1, level=level), f"guessing gives {GUESSING:.0f}")
     return (
         f"In settled sentences the right pronoun beat a nonsense word {sense.value:.1f}% of the time{details}. The "
-        "model does not know the words that it is asked for, so nothing is said about a lean."
+        "model is not shown to know the words that it is asked for, so nothing is said about a lean."
     )
 
 
@@ -62,7 +62,7 @@ def unknown_sentences(sense: Estimate, *, level: str) -> str:
     details = in_brackets(interval_words(sense, digits=1, level=level), f"guessing gives {GUESSING:.0f}")
     return (
         f"Sentences beat themselves with a word of another sentence {sense.value:.1f}% of the time{details}. The model "
-        "does not know the words that it is asked for, so nothing is said about a lean."
+        "is not shown to know the words that it is asked for, so nothing is said about a lean."
     )
 
 

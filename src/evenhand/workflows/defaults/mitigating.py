@@ -328,8 +328,8 @@ def _probes(planted: PlantedBias | None, language: str, files: ProbeFiles) -> Pr
         return files.load(language)
     if files.given:
         raise EvenhandError(
-            f"A model of the lab knows the lab's words alone, so it takes no {' and no '.join(files.given)} of "
-            "another origin. Leave them out, or use another model."
+            f"A model of the lab knows only the lab's own words, so it takes no {' or '.join(files.given)} of yours. "
+            "Leave them out, or use another model."
         )
     return lab_probes(language)
 

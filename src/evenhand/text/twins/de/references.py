@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.text.twins.de.declension import ALL_SLOTS
+from evenhand.text.twins.de.noun_genders import noun_genders
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.reference_words import PEOPLE, PLACES, TIMES
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
-from evenhand.text.twins.de.things import is_known_noun, is_neuter_person, is_thing
+from evenhand.text.twins.de.things import is_frequent_noun, is_known_noun, is_neuter_person, is_thing
 from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
@@ -21,6 +22,13 @@ _MOVED_THEMSELVES = frozenset(
 """What things do as well, with *sich*: *die Tür öffnete sich*."""
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
+_ALONE = frozenset(
+    {
+        *("dies", "dieses", "welches", "solches", "beides", "vieles", "einiges"),
+        *("derlei", "dergleichen", "ersteres", "letzteres"),
+    }
+)
+"""What may stand for a thing without a noun, as in *dies hat seinen Grund*."""
 
 
 def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> list[Pronoun]:
@@ -162,9 +170,11 @@ def _is_neuter(phrase: NounPhrase) -> bool:
 
 
 def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
-    """Reject *sein* that may refer to *alles* or *das*."""
-    anything = {sentence.lower(at) for at in clause.words if at < pronoun.at}
-    if pronoun.use is PronounUse.POSSESSIVE and anything & _ANYTHING:
+    """Reject *sein* that may refer to *alles*, or to *dies* before a verb."""
+    earlier = [at for at in clause.words if at < pronoun.at]
+    anything = {sentence.lower(at) for at in earlier} & _ANYTHING
+    alone = any(sentence.lower(at) in _ALONE and verb_number(sentence.lower(at + 1)) for at in earlier)
+    if pronoun.use is PronounUse.POSSESSIVE and (anything or alone):
         raise Ambiguous("a pronoun may be about a thing")
 
 
@@ -216,13 +226,14 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     """Whether a noun without an article is in no list of nouns, or is the subject of a verb, as only names are.
 
-    Such a name is kept, as in English. One that ends like *Rösli* is neuter.
+    Such a name is kept, as in English. One that ends like *Rösli* is neuter. Without the extra ``german`` too few nouns
+    are known to take all others for names.
     """
     noun = sentence.words[phrase.noun]
     is_bare = phrase.determiner is None and not phrase.adjectives
     if not is_bare or phrase.slots != ALL_SLOTS or noun.text.endswith(("li", "le", "el", "erl")):
         return False
-    if not is_known_noun(noun.text):
+    if noun_genders().kinds and not (is_known_noun(noun.text) or is_frequent_noun(noun.text)):
         return True
     if phrase.preposition:
         return False

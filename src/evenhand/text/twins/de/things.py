@@ -14,6 +14,8 @@ _GENDER_BY_ENDING = (
     (("chen", "lein", "ment", "tum"), "np"),
     (("ling", "ismus"), "mp"),
 )
+_MISLEADING = ("achen", "echen", "ichen", "ochen", "uchen", "schen", "sprung", "schwung", "pion", "ende")
+"""Of *Drachen*, *Geistlichen*, *Burschen*, *Vorsprung*, *Spion* and *Reisende*, whose gender is not what it looks."""
 _THINGS = (("masculine things", "m"), ("feminine things", "f"), ("neuter things", "n"))
 _LISTED = (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n"), *_THINGS)
 _SAID_OF_PERSONS = frozenset(
@@ -84,8 +86,8 @@ def _kinds(text: str) -> str:
     listed = _kinds_of_form(text)
     found = noun_genders().of(text)
     if listed:  # rare meanings, such as *der Messer*, are in the larger list alone
-        return "".join(kind for kind in listed if kind in found) or listed
-    return found or _frequent_kinds(text)
+        return "".join(kind for kind in listed if kind in found) or listed + found
+    return found or ("" if text.endswith(_MISLEADING) else _frequent_kinds(text))
 
 
 def _frequent_kinds(text: str) -> str:
@@ -100,11 +102,12 @@ def _frequent_kinds(text: str) -> str:
 
 
 def _kinds_of_compound(text: str) -> str:
-    """A compound has the gender of its last part."""
+    """A compound has the gender of its last part; not by an inflected one, or *Abreise* would be a kind of *Reis*."""
     for start in range(_SHORTEST_MODIFIER, len(text) - _SHORTEST_HEAD + 1):
-        kinds = _kinds_of_form(text[start:].capitalize())
-        if kinds:
-            return kinds
+        head = text[start:].capitalize()
+        base = _base(head)
+        if base is not None:
+            return _kinds_of_form(head) if head in {base, base + "s", base + "es"} else ""
     return ""
 
 
@@ -136,7 +139,8 @@ def _base(text: str) -> str | None:
     """The listed noun of which a word is a form."""
     genders = _genders()
     for candidate in _bases(text):
-        if candidate in genders:
+        is_umlaut_alone = candidate != text and len(candidate) == len(text)
+        if candidate in genders and not (is_umlaut_alone and genders[candidate] == "f"):
             return candidate
     return None
 
