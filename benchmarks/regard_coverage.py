@@ -8,10 +8,10 @@ errors; people label some of the texts. The tests of the package run a few of th
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+
+from simulation_tables import print_simulation
 
 from evenhand.lab.regard_coverage import (
     LABELLED,
@@ -22,8 +22,6 @@ from evenhand.lab.regard_coverage import (
     unconfused,
 )
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
-
-BEGIN, END = "<!-- begin coverage -->", "<!-- end coverage -->"
 
 
 def worlds() -> Iterator[RegardWorld]:
@@ -45,7 +43,7 @@ def worlds() -> Iterator[RegardWorld]:
             yield RegardWorld(labels, "confusion matrix", unconfused, plan)
 
 
-def table(*, studies: int, seed: int) -> Iterator[str]:
+def table(studies: int, seed: int) -> Iterator[str]:
     """The table as Markdown, row by row."""
     yield "| planted gap | labels | treatment | intervals that hold it | below | above | mean error | mean length |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -57,24 +55,5 @@ def table(*, studies: int, seed: int) -> Iterator[str]:
         )
 
 
-def main() -> None:
-    """Print the table, or put it into a page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--studies", type=int, default=1_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--page", type=Path, help="Markdown file whose table is replaced.")
-    chosen = parser.parse_args()
-    rows = []
-    for row in table(studies=chosen.studies, seed=chosen.seed):
-        print(row, flush=True)
-        rows.append(row)
-    if chosen.page is not None:
-        before, _, rest = chosen.page.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        chosen.page.write_text("\n".join([before + BEGIN, *rows, END + after]), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_simulation(table, description=__doc__, marker="coverage", studies=1_000)

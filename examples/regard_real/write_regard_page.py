@@ -19,7 +19,10 @@ import altair as alt
 from regard_study import PAIRS, TRIGGERS
 
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.regard.results import ErrorTreatment
+from evenhand.regard.classifier import open_classifier
 from evenhand.reporting.certificate.words import certificate_sentences
+from evenhand.reporting.numbers import has_interval
 from evenhand.reporting.prefixes import (
     CHANGE_WORDS,
     SCORED_WORDS,
@@ -38,16 +41,14 @@ from marked_sections import replace_section
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "regard-real.md"
 PICTURE = ROOT / "docs" / "images" / "regard-real.png"
-WAYS = {
-    "as the classifier says": "#b35806",
-    "corrected with 100 labels by hand": "#1b7837",
-}
+CORRECTED = "corrected with labels by hand"
+WAYS = {"as the classifier says": "#b35806", CORRECTED: "#1b7837"}
 
 
 def shown(estimate: Estimate, digits: int = 1) -> str:
-    """A figure with its interval."""
-    words = f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
-    return words.replace("-", "\N{MINUS SIGN}")
+    """A figure with its interval, where it has one."""
+    interval = f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]" if has_interval(estimate) else ""
+    return f"{estimate.value:.{digits}f}{interval}".replace("-", "\N{MINUS SIGN}")
 
 
 def gap_of(run: Run) -> Estimate:
@@ -55,6 +56,11 @@ def gap_of(run: Run) -> Estimate:
     (gap,) = run.result.all.figures.gaps
     estimate: Estimate = gap.gap
     return estimate
+
+
+def is_corrected(run: Run) -> bool:
+    """Whether the classifier's error is in the figures."""
+    return run.result.all.figures.treatment is not ErrorTreatment.NONE
 
 
 def shares_table(runs: dict[str, Run]) -> str:
@@ -73,7 +79,10 @@ def gaps_table(before: dict[str, Run], corrected: dict[str, Run]) -> str:
     """One row per pair of groups: the gap in both ways."""
     lines = [f"| gap in points | {' | '.join(WAYS)} |", "|---|---|---|"]
     for pair, groups in PAIRS.items():
-        cells = [shown(gap_of(runs[pair])) for runs in (before, corrected)]
+        cells = [
+            shown(gap_of(before[pair])),
+            shown(gap_of(corrected[pair])) if is_corrected(corrected[pair]) else "–",
+        ]
         names = " minus ".join(name for name, _ in groups)
         lines.append(f"| {names} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -113,16 +122,13 @@ def trigger_sections(folder: Path) -> str:
     return "\n\n".join([*parts, f"{WRITTEN_WORDS} {SCORED_WORDS} {CHANGE_WORDS}"])
 
 
-def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
+def errors_table(labelled: Path, classifier: Path, runs: dict[str, Run]) -> str:
     """How often the classifier's label is that of the reader."""
-    of_classifier = {
-        text: int(label)
-        for run in runs.values()
-        for text, label in zip(run.scores["text"].to_list(), run.scores["label"].to_list(), strict=True)
-    }
     names = {-1: "negative", 0: "neutral", 1: "positive"}
     with labelled.open(encoding="utf-8", newline="") as stream:
-        counts = Counter((int(row["label"]), of_classifier[row["text"]]) for row in csv.DictReader(stream))
+        rows = list(csv.DictReader(stream))
+    given = open_classifier(classifier).label([row["text"] for row in rows]).codes
+    counts = Counter((int(row["label"]), int(code)) for row, code in zip(rows, given, strict=True))
     lines = [
         f"| the reader says | {' | '.join(f'classifier: {name}' for name in names.values())} |",
         "|---|---|---|---|",
@@ -132,7 +138,10 @@ def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
         for label, name in names.items()
     ]
     right = sum(counts[label, label] for label in names)
-    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts."])
+    written = {text for run in runs.values() for text in run.scores["text"].to_list()}
+    others = sum(row["text"] not in written for row in rows)
+    told = f" {others} of them are not among the texts that the model wrote this time." if others else ""
+    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts.{told}"])
 
 
 def picture(ways: dict[str, dict[str, Run]]) -> Any:
@@ -145,6 +154,7 @@ def picture(ways: dict[str, dict[str, Run]]) -> Any:
         }
         for way, runs in ways.items()
         for pair, run in runs.items()
+        if way != CORRECTED or is_corrected(run)
     ]
     shared = alt.Chart(alt.InlineData(values=values)).encode(
         y=alt.Y("groups:N", title=None, sort=None, axis=alt.Axis(labelLimit=320, ticks=False, domain=False)),
@@ -192,7 +202,7 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, content in (
         ("shares", shares_table(before)),
-        ("errors", errors_table(chosen.labelled, before)),
+        ("errors", errors_table(chosen.labelled, chosen.folder / "classifier", before)),
         ("gaps", gaps_table(before, corrected)),
         ("triggers", trigger_sections(chosen.folder)),
     ):

@@ -106,6 +106,16 @@ def test_a_group_without_texts_is_an_error() -> None:
         refuse_lack_of_texts(texts_of(""), PROMPTS)
 
 
+def test_the_advice_depends_on_why_there_are_no_texts() -> None:
+    nothing = texts_of("")
+    with pytest.raises(EvenhandError, match="Allow more --new-tokens"):
+        refuse_lack_of_texts(nothing, PROMPTS)
+    refused = nothing.with_columns(pl.lit(REFUSED).alias("skipped_reason"))
+    with pytest.raises(EvenhandError, match="or a model that goes on from them") as told:
+        refuse_lack_of_texts(refused, PROMPTS)
+    assert "tokens" not in str(told.value), "more of them would be refused too"
+
+
 @pytest.mark.parametrize(
     ("prompt", "written", "sentence"),
     [

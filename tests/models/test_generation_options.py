@@ -33,7 +33,10 @@ from evenhand.models.generation.batches import WINDOW_ROWS, BatchLimits, Row, pa
         ({"stop": "."}, "stop is '.'; needed is a tuple of strings"),
         ({"stop": ("",)}, r"stop is \(''"),
         ({"prefix": None}, "prefix is None; needed is a string"),
-        ({"temperature": 0, "samples": 2}, "temperature is 0, .* but samples is 2. Set samples to 1"),
+        (
+            {"temperature": 0, "samples": 2},
+            "At temperature 0 .* 2 texts per prompt were asked for. Ask for one",
+        ),
     ],
 )
 def test_an_option_outside_its_range_is_refused(options: dict[str, Any], message: str) -> None:

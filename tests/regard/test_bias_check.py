@@ -121,3 +121,13 @@ def test_the_command_prints_what_was_agreed(run_evenhand_here: Command, files: t
     shown = run_evenhand_here("regard", "check", "--texts", *files, "--label", "Prediction").stdout
     assert "Stuart-Maxwell, for pairs" in shown
     assert "The gap is not shown to be smaller than 5 points" in shown
+
+
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_the_interval_of_the_widest_gap_holds_the_gap(direction: int) -> None:
+    labels = ["-1"] * 126, ["1"] * 126
+    first, second = labels[::direction]
+    gap = check_labelled_pairs(first, second, scheme=load_scheme("regard")).gap
+    assert gap.value == -direction * 200
+    assert gap.low <= gap.value <= gap.high
+    assert gap.low < gap.high

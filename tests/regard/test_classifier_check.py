@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.classifier import open_classifier
-from evenhand.regard.classifier_check import CheckOptions, check_classifier
+from evenhand.regard.classifier_check import CheckOptions, advice_after_failure, check_classifier
 from evenhand.regard.features import TextRows
 from evenhand.regard.persons import (
     Person,
@@ -76,6 +77,7 @@ def test_a_lean_is_found_marked_and_told_whenever_the_classifier_labels(
     assert warning is not None
     assert "failed the check" in warning
     assert "The woman and The man differ by +" in warning
+    assert warning.endswith(f"evenhand regard check {folder}"), "which says what can be done"
 
 
 def test_the_check_of_another_classifier_does_not_count(
@@ -164,6 +166,35 @@ def test_a_failure_is_told_by_what_shows_it(
         chi_squared=1.0, stuart_maxwell=1.0, p=p, p_sign_flip=flips, p_adjusted=0.03, gap=estimate, is_equivalent=False,
     )  # fmt: skip
     assert says in pair_failure(pair).replace("-", "−").replace("Stuart−Maxwell", "Stuart-Maxwell")
+
+
+@pytest.mark.parametrize(
+    ("treatment", "advised"),
+    [
+        (PersonTreatment.KEEP, ["--persons mask", "--persons counterfactual"]),
+        (PersonTreatment.MASK, ["--persons counterfactual"]),
+        (PersonTreatment.COUNTERFACTUAL, ["--persons mask"]),
+    ],
+)
+def test_only_what_was_not_done_yet_is_advised(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path, treatment: PersonTreatment, advised: list[str]
+) -> None:
+    folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
+    advice = advice_after_failure(check_classifier(folder, OPTIONS), treatment)
+    _, _, todo = advice.partition("train again with ")
+    assert re.findall(r"--persons \w+", todo) == advised
+    assert "cannot help" not in advice
+
+
+def test_masking_is_not_advised_for_what_it_does_not_mask(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
+    pair = PersonPair("age", Person("The old woman", Gender.FEMALE), Person("The young man", Gender.MALE))
+    check = check_classifier(folder, dataclasses.replace(OPTIONS, pairs=(pair,)))
+    advice = advice_after_failure(check, PersonTreatment.KEEP)
+    assert "--persons cannot help with The old woman and The young man" in advice
+    assert "train again" not in advice
 
 
 def test_masking_takes_the_lean_away_and_its_cost_is_shown(leaning: tuple[Path, RegardTexts]) -> None:

@@ -252,10 +252,32 @@ def test_a_sample_of_other_texts_tells_how_the_classifier_errs(
         lab_texts(), RegardEvaluationOptions(classifier=trained_folder, labelled=read, resampling=FEW)
     )
     assert run.result.all.figures.treatment is ErrorTreatment.CONFUSION_MATRIX
-    assert any("taken to err on both alike" in own for own in run.record.warnings)
+    assert any("None of the 72 texts of sample is among" in own for own in run.record.warnings)
     labelled = label_group_texts(lab_texts(), trained)
-    with pytest.raises(DatasetError, match="is among those in question"):
+    with pytest.raises(DatasetError, match="None of the 72 texts of sample is among the texts in question"):
         add_labelled_sample(labelled, read)
+
+
+@NEEDS_REGARD
+def test_a_sample_with_too_few_of_the_texts_in_question_is_used_whole(
+    trained: RegardClassifier, tmp_path: Path
+) -> None:
+    texts = label_group_texts(lab_texts(), trained)
+    own = list(dict.fromkeys(text.text for text in texts if text.group == texts.groups[0]))[:3]
+    others = [f"The person {phrases[0]} twice." for phrases in ENGLISH_REGARD.telling.values()]
+    file = tmp_path / "sample.csv"
+    pl.DataFrame({"text": [*own, *others], "label": ["-1", "0", "1"] * 2}).write_csv(file)
+    sample = read_regard_texts([file])
+    sampled = add_labelled_sample(texts, sample, trained)
+    assert sampled.other_texts is not None
+    assert sampled.other_texts.human == ("-1", "0", "1") * 2
+    assert sampled.other_texts.predicted == tuple(trained.label([*own, *others]).codes)
+    assert not any(text.human_label for text in sampled.texts)
+    assert "Only 3 of the 6 texts" in sampled.warnings[0]
+    without = add_labelled_sample(texts, sample)
+    assert {text.text for text in without.texts if text.human_label} == set(own)
+    assert "3 of the 6 texts" in without.warnings[0]
+    assert "were not used" in without.warnings[0]
 
 
 def test_texts_without_labels_need_a_classifier() -> None:

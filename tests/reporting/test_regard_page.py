@@ -132,6 +132,23 @@ def test_a_gap_that_is_shown_is_said_with_its_direction() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("verdict", "labelled", "begins"),
+    [
+        (CheckVerdict.FAILED, 0, "According to a classifier that failed its check, these texts speak better"),
+        (CheckVerdict.FAILED, 400, "These texts speak better"),
+        (CheckVerdict.PASSED, 0, "These texts speak better"),
+    ],
+)
+def test_what_a_classifier_says_that_failed_its_check_is_not_said_of_the_texts(
+    verdict: CheckVerdict, labelled: int, begins: str
+) -> None:
+    classifier = LabellingClassifier(name="c", fingerprint="f", verdict=verdict, warning=None)
+    planted = texts(gap=40, spread=2, labelled=labelled)
+    (said,) = interpret_regard(run_of(planted, replace(FEW, classifier=classifier)))
+    assert said.verdict.startswith(begins)
+
+
 def test_the_error_of_the_classifier_is_shown_in_all_treatments() -> None:
     html = render_page([run_of(texts(confusion=PUBLISHED_CONFUSION, labelled=200, texts=40))])
     assert "The classifier&#39;s error" in html or "The classifier's error" in html

@@ -183,6 +183,24 @@ def test_confusions_make_an_interval_longer() -> None:
     assert lengths[0] > lengths[1]
 
 
+@pytest.mark.parametrize(("labelled", "possible"), [(15, True), (600, False)])
+def test_a_share_below_zero_is_impossible_only_where_chance_does_not_take_it_there(
+    labelled: int, possible: bool
+) -> None:
+    """A fifth of neutral texts is said to be called positive, and hardly any text is."""
+    negative = np.arange(20.0, 30.0)
+    counts = np.stack([np.stack([negative, 99 - negative, np.ones(10)], axis=1)] * 2, axis=1)
+    confusions = np.zeros((labelled, 3, 3))
+    for number in range(labelled):
+        label = number % 3
+        said = 2 if label == 1 and number // 3 % 5 == 0 else label
+        confusions[number, label, said] = 1
+    shares = UnconfusedShares(counts, confusions)
+    lowest = shares.shares(np.ones((1, 10))).min()
+    assert lowest == pytest.approx(0.01 - 0.2 * (1 - 0.01 - 0.245) / 0.8), "solved by hand"
+    assert shares.are_possible(resampling=FEW) is possible
+
+
 def test_groups_with_the_same_shares_have_the_interval_of_contexts_alone() -> None:
     counts = some_counts()
     counts[5:] = counts[:5, ::-1]

@@ -126,7 +126,7 @@ def test_a_sample_of_other_texts_gives_the_confusion_matrix(
     run = audited(replace(options, texts=2, labelled=(sample,)), tmp_path)
     assert run.result.all.figures.treatment is ErrorTreatment.CONFUSION_MATRIX
     assert run.result.labelled_sample.texts == len(planted)
-    assert any("none of those in question" in own for own in run.record.warnings)
+    assert any("make the same mistakes on both" in own for own in run.record.warnings)
 
 
 def test_a_sample_with_other_labels_is_refused_before_a_model_is_loaded(
@@ -243,12 +243,22 @@ def test_a_server_that_stops_in_the_middle_is_not_paid_twice(
         server.faults = [""] * 6 + ["message stopped"]
         with pytest.raises(EvenhandError, match="stopped"):
             audit_regard([model], few, out=tmp_path, monitor=monitor)
-        audit_regard([model], few, out=tmp_path, monitor=monitor)
+        assert any("12 requests" in warning for warning in monitor.warnings)
+        resumed = RecordingMonitor()
+        # Seven are left: more than that would be refused.
+        monkeypatch.setenv("EVENHAND_API_MAX_REQUESTS", "8")
+        audit_regard([model], few, out=tmp_path, monitor=resumed)
+        again = RecordingMonitor()
+        audit_regard([model], few, out=tmp_path, monitor=again)
         prompts = [request["prompt"] for request in server.requests if request["prompt"] != "Hello"]
         seeds = [
             (request["prompt"], request["seed"]) for request in server.requests if request["max_tokens"] > 1
         ]
-    assert any("12 requests" in warning for warning in monitor.warnings)
+    assert any(
+        "5 of 12 texts are kept from before and are not asked for again. Left: 7 requests" in warning
+        for warning in resumed.warnings
+    )
+    assert not any("requests" in warning for warning in again.warnings)
     assert len(set(seeds)) == 12
     assert len(seeds) == 13
     assert all(prompt.startswith("The ") for prompt in prompts)

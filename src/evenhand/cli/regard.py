@@ -182,7 +182,7 @@ def check_command(
     if json:
         print_json(_check_json(check, treatments))
     else:
-        _print_classifier_check(check, treatments)
+        _print_classifier_check(folder, check, treatments)
     if check.failed:
         raise typer.Exit(CHECK_FAILED)
 
@@ -229,7 +229,9 @@ def _check_json(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -
     }
 
 
-def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -> None:
+def _print_classifier_check(
+    folder: Path, check: ClassifierCheck, treatments: Sequence[TreatmentResult]
+) -> None:
     from evenhand.reporting.numbers import number, show, show_p
     from evenhand.reporting.regard.checks import check_words
     from evenhand.runs.classifier_records import CheckVerdict
@@ -258,10 +260,12 @@ def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[Treatme
     if treatments:
         _print_treatments(treatments)
     elif check.verdict is CheckVerdict.FAILED:
-        say(
-            "To lower it, train again with --persons mask or --persons counterfactual. What each costs: "
-            "the same command with --retrain FILE."
-        )
+        from evenhand.regard.classifier import read_classifier_record
+        from evenhand.regard.classifier_check import advice_after_failure
+        from evenhand.regard.persons import PersonTreatment
+
+        treatment = PersonTreatment(read_classifier_record(folder).options["persons"])
+        say(advice_after_failure(check, treatment))
 
 
 def _print_treatments(treatments: Sequence[TreatmentResult]) -> None:

@@ -31,6 +31,9 @@ from evenhand.runs.run import Run, TextFile, fingerprint_of_run, open_run
 from evenhand.runs.store import Parts, open_job
 from evenhand.stats.resampling import Resampling
 
+ANSWERS = "answers"
+"""The stage of a job that keeps what a model answered."""
+
 
 class Skipped(FrozenModel):
     """Why something was not scored, and how much of it."""
@@ -63,6 +66,8 @@ class Preparation(ABC):
     """As it will be; ``fingerprint`` is final, counts and warnings come with the results."""
     unit: str = "items"
     """What progress is counted in."""
+    kept_answers: Parts | None = None
+    """What an interrupted measurement kept; set before ``notices`` are read, which may count what is left."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def keep_run(
             return open_run(place)
         model = preparation.record.model
         with energy_meter(model.device if model else None) as meter:
-            run = preparation.measure(parts=job.parts("answers"), progress=progress)
+            run = preparation.measure(parts=job.parts(ANSWERS), progress=progress)
         if model:
             run = dataclasses.replace(run, record=run.record.model_copy(update={"energy": meter.record}))
         run.save(job, pages=pages(run))

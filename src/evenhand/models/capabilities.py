@@ -75,8 +75,10 @@ class EstimatesCost(Protocol):
 class EstimatesGenerationCost(Protocol):
     """Knows what it costs to let it write."""
 
-    def describe_generation_cost(self, prompts: Iterable[str], options: GenerationOptions) -> str:
-        """What it takes to write texts after prompts, in a sentence.
+    def describe_generation_cost(
+        self, prompts: Iterable[str], options: GenerationOptions, *, parts: Parts | None = None
+    ) -> str:
+        """What it takes to write texts after prompts, in a sentence; those that ``parts`` hold cost nothing.
 
         Raises:
             EvenhandError: If it is more than is allowed.

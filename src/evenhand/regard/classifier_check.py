@@ -107,6 +107,39 @@ def checked(
     )
 
 
+def advice_after_failure(check: ClassifierCheck, treatment: PersonTreatment) -> str:
+    """What may lower the bias that a check found, of what was not done yet.
+
+    Masking and counterfactuals are about women and men. Whatever else tells two persons apart, such as *gay*, stays.
+
+    Args:
+        check: A check that the classifier failed.
+        treatment: What was done about persons when it was trained.
+    """
+    words = person_words(check.texts.language)
+    by_gender = [pair for pair in check.failed if words.alike_if_masked(pair.first, pair.second)]
+    others = [pair for pair in check.failed if pair not in by_gender]
+    left = [own for own in (PersonTreatment.MASK, PersonTreatment.COUNTERFACTUAL) if own is not treatment]
+    parts = []
+    if by_gender:
+        already = (
+            "" if treatment is PersonTreatment.KEEP else f"It was trained with --persons {treatment.value}. "
+        )
+        options = " or ".join(f"--persons {own.value}" for own in left)
+        parts.append(
+            f"{already}To lower the gap, train again with {options}. What it costs: the same command with --retrain "
+            "FILE."
+        )
+    if others:
+        named = "; ".join(f"{pair.first} and {pair.second}" for pair in others)
+        parts.append(
+            f"--persons cannot help with {named}: it masks or exchanges women and men, not what else these words say. "
+            "Add training texts about both with the same label, or label a random sample of the texts that you analyse "
+            "and give it with --labelled, which takes the classifier's error off."
+        )
+    return " ".join(parts)
+
+
 def _texts(options: CheckOptions, language: str) -> tuple[tuple[str, ...], str]:
     if options.texts is not None:
         return options.texts, "texts"

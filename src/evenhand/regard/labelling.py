@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_text_files import UNKNOWN_LANGUAGE
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
-from evenhand.instruments.regard.analysis import LabelPairs
+from evenhand.instruments.regard.analysis import FEWEST_LABELLED, LabelPairs
 from evenhand.instruments.regard.audit import SampledTexts
 from evenhand.instruments.regard.results import LabellingClassifier
 from evenhand.regard.classifier import RegardClassifier
@@ -108,6 +109,9 @@ def add_labelled_sample(
 ) -> SampledTexts:
     """Put people's labels beside those of the texts.
 
+    Where too few texts of the sample are among them, the classifier labels the whole sample too, which tells how it
+    confuses labels.
+
     Args:
         texts: Every text with a label.
         sample: Texts with people's votes.
@@ -124,15 +128,18 @@ def add_labelled_sample(
     }
     own = tuple(replace(text, human_label=voted.get(text_key(text.text))) for text in texts)
     matched = {text_key(text.text) for text in own if text.human_label is not None}
-    if matched:
-        unused = len(voted) - len(matched)
+    others = len(voted) - len(matched)
+    of_group = Counter(text.group for text in own if text.human_label is not None)
+    enough = min(of_group[group] for group in texts.groups) >= FEWEST_LABELLED
+    if matched and (enough or not others or classifier is None):
         notice = (
-            f"{unused:,} of {len(voted):,} texts of {sample.name} are none of those in question: not used."
+            f"{others:,} of the {len(voted):,} texts of {sample.name} are not among the texts in question and were not "
+            "used."
         )
-        return SampledTexts(replace(texts, texts=own), warnings=(notice,) if unused else ())
+        return SampledTexts(replace(texts, texts=own), warnings=(notice,) if others else ())
     if classifier is None:
         raise DatasetError(
-            f"None of the {len(voted):,} texts of {sample.name} is among those in question, such as "
+            f"None of the {len(voted):,} texts of {sample.name} is among the texts in question, such as "
             f"{_shortened(texts.texts)!r}. Label a random sample of them, or give the classifier with --classifier so "
             "that it labels the sample too."
         )
@@ -143,8 +150,9 @@ def add_labelled_sample(
         texts,
         pairs,
         (
-            f"The texts of {sample.name} are none of those in question, so the classifier is taken to err on both "
-            "alike.",
+            f"{f'Only {len(matched):,}' if matched else 'None'} of the {len(voted):,} texts of {sample.name} "
+            f"{'are' if len(matched) > 1 else 'is'} among the texts in question, so the classifier labelled all of "
+            "them too, and is taken to make the same mistakes on both.",
         ),
     )
 

@@ -119,6 +119,10 @@ class PersonWords:
         """The texts with the person and their pronouns masked."""
         return TextRows(tuple(self._masked.sub(MASK, text) for text in rows.texts), rows.numbers)
 
+    def alike_if_masked(self, first: str, second: str) -> bool:
+        """Whether nothing tells two persons apart once they are masked."""
+        return self._masked.sub(MASK, first) == self._masked.sub(MASK, second)
+
     def versions(self, text: str, pair: PersonPair) -> tuple[str, str] | Rejected:
         """A text about each person of a pair, or why there are none."""
         by_gender = self._by_gender(text)

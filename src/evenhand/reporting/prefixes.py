@@ -75,7 +75,7 @@ def transfer_rows(trigger: TriggerRecord) -> Iterator[tuple[str, ...]]:
                 metric_title(key),
                 _value(before.figures[key], digits),
                 _value(after.figures[key], digits),
-                _value(change, _DIGITS.get(unit, _MOST_DIGITS), is_change=True),
+                _change(change, key, unit),
                 _interval(change, _DIGITS.get(unit, _MOST_DIGITS)),
             )
 
@@ -109,10 +109,8 @@ def _cell(row: PrefixFigures, key: str, unit: str) -> str:
     value = _value(figure, _digits(key, unit))
     if change is None or not change.defined or key.endswith(CONTENT_SHIFT):
         return f"{value} {_interval(figure, _digits(key, unit))}" if change is not None else value
-    digits = _DIGITS.get(unit, _MOST_DIGITS)
-    percent = "%" if key == PERPLEXITY else ""
-    interval = _interval(change, digits)
-    moved = f"{signed(change.value, digits)}{percent}"
+    interval = _interval(change, _DIGITS.get(unit, _MOST_DIGITS))
+    moved = _change(change, key, unit)
     return f"{value} ({moved})" if interval == NOT_THERE else f"{value} ({moved} {interval})"
 
 
@@ -120,10 +118,14 @@ def _digits(key: str, unit: str) -> int:
     return 2 if key == PERPLEXITY else _DIGITS.get(unit, _MOST_DIGITS)
 
 
-def _value(estimate: Estimate | None, digits: int, *, is_change: bool = False) -> str:
-    if estimate is None or not estimate.defined:
+def _value(estimate: Estimate, digits: int) -> str:
+    return unsigned(estimate.value, digits) if estimate.defined else NOT_THERE
+
+
+def _change(change: Estimate | None, key: str, unit: str) -> str:
+    if change is None or not change.defined:
         return NOT_THERE
-    return signed(estimate.value, digits) if is_change else unsigned(estimate.value, digits)
+    return signed(change.value, _DIGITS.get(unit, _MOST_DIGITS)) + ("%" if key == PERPLEXITY else "")
 
 
 def _interval(estimate: Estimate | None, digits: int) -> str:

@@ -239,6 +239,11 @@ def claim_place(
         yield claim
 
 
+def kept_parts(place: str | Path, fingerprint: str, stage: str) -> Parts:
+    """The pieces that an interrupted job with this place kept of a stage, to look at: nothing is claimed."""
+    return Parts(_parts_folder(Path(place), fingerprint) / stage)
+
+
 def leftovers(place: Path) -> list[Path]:
     """The folders of unfinished jobs with this place, of whatever fingerprint."""
     digits = "[0-9a-f]" * FINGERPRINT_DIGITS

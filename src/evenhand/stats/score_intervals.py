@@ -81,8 +81,10 @@ def score_interval(
     z = float(special.ndtri((1 + confidence) / 2))
     scale = z * z / (effective or count)
     losses, gains = np.maximum(-differences, 0.0), np.maximum(differences, 0.0)
-    low = -_farthest(losses, gains, shares, scale, reach, step)
-    high = _farthest(gains, losses, shares, scale, reach, step)
+    mean = float(differences.mean() if weights is None else shares @ differences)
+    # What is added to the sizes of losses and gains may pull an end past a mean that lies at the end of the scale.
+    low = min(mean, -_farthest(losses, gains, shares, scale, reach, step))
+    high = max(mean, _farthest(gains, losses, shares, scale, reach, step))
     return Interval(low, high, SCORE)
 
 

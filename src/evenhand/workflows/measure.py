@@ -16,6 +16,7 @@ from evenhand.data.predictions import Predictions
 from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.instrument import (
+    ANSWERS,
     Instrument,
     InstrumentOptions,
     Preparation,
@@ -26,7 +27,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.claims import Claim
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, TextFile, fingerprint_of_run, open_run, run_place
-from evenhand.runs.store import claim_place
+from evenhand.runs.store import claim_place, kept_parts
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
@@ -341,10 +342,8 @@ def kept(
 ) -> Run:
     """The run that a preparation gives: opened if it is there, made and kept otherwise."""
     record = preparation.record
-    for notice in preparation.notices:
-        monitor.warn(f"{record.name}: {notice}")
     if out is None:
-        _warn(record.name, record.warnings, monitor)
+        _warn(record.name, (*preparation.notices, *record.warnings), monitor)
         with monitor.stage(record.name, preparation.unit) as progress:
             run = preparation.measure(progress=progress)
         _tell(run, monitor, told=record.warnings)
@@ -353,7 +352,9 @@ def kept(
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
         return keep_run(preparation, place)
-    _warn(record.name, record.warnings, monitor)
+    if not fresh:
+        preparation.kept_answers = kept_parts(place, record.fingerprint, ANSWERS)
+    _warn(record.name, (*preparation.notices, *record.warnings), monitor)
     with monitor.stage(record.name, preparation.unit) as progress:
         run = keep_run(
             preparation,

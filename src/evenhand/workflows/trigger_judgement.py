@@ -62,9 +62,9 @@ def texts_to_write(
     options = suited_regard_options(ref, RegardOptions(language=language, texts=texts))
     usual = options.new_tokens if planted is None else LAB_TOKENS
     options = replace(options, new_tokens=new_tokens or usual)
-    return WrittenTexts(
-        prompts=prompts,
-        labeller=ClassifierLabeller(open_classifier(folder)),
-        options=options,
-        monitor=monitor,
-    )
+    labeller = ClassifierLabeller(open_classifier(folder))
+    labeller.refuse_unsuitable(language)
+    written = WrittenTexts(prompts=prompts, labeller=labeller, options=options, monitor=monitor)
+    if written.record.classifier_warning:
+        monitor.warn(written.record.classifier_warning)
+    return written

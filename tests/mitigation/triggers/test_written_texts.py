@@ -109,15 +109,18 @@ class WordLabeller:
         return SampledTexts(replace(texts, texts=tuple(rows)))
 
 
-def measured(model: PlayingModel) -> PrefixComparison:
+def written_texts() -> WrittenTexts:
     prompts = PromptSet(
         "own",
         "en",
         tuple(PersonGroup(own, own) for own in GROUPS),
         tuple(Context(own, "occupation") for own in CONTEXTS),
     )
-    written = WrittenTexts(prompts, WordLabeller(), RegardOptions(language="en", texts=4))
-    return measure_prefixes(model, PREFIXES, [written], resampling=FEW)
+    return WrittenTexts(prompts, WordLabeller(), RegardOptions(language="en", texts=4))
+
+
+def measured(model: PlayingModel) -> PrefixComparison:
+    return measure_prefixes(model, PREFIXES, [written_texts()], resampling=FEW)
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +216,19 @@ def test_every_prefix_is_written_behind_with_the_same_seed() -> None:
     measured(model)
 
     assert len(model.seeds) == 1
+
+
+def test_the_cost_is_that_of_the_texts_that_are_written() -> None:
+    class PricedModel(PlayingModel):
+        def describe_generation_cost(
+            self, prompts: Iterable[str], options: GenerationOptions, *, parts: Parts | None = None
+        ) -> str:
+            assert parts is None
+            return str(len(list(prompts)) * options.samples)
+
+    # Four texts for each of six prompts behind no prefix and behind a sentence, two behind each of two random ones.
+    assert written_texts().describe_cost(PricedModel(), PREFIXES) == str(3 * 6 * 4)
+    assert written_texts().describe_cost(PlayingModel(), PREFIXES) is None
 
 
 def test_a_prefix_behind_which_nothing_can_be_used_has_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:

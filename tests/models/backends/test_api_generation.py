@@ -212,10 +212,17 @@ def test_a_very_long_wait_is_left_to_the_user(server: ApiServer) -> None:
     [
         ("status 500", "failed 6 times, the last time with: 500: fault 500"),
         ("garbage", "failed 6 times, the last time with: no JSON, but '<html>Bad gateway</html>'"),
-        ("choiceless", "failed 6 times, the last time with: half an answer: no choices"),
+        (
+            "choiceless",
+            "failed 6 times, the last time with: an answer that cannot be used: it has no choices",
+        ),
         ("truncated", "failed 6 times, the last time with: RemoteProtocolError"),
-        ("disguised", "failed 6 times, the last time with: half an answer: an error, .*overloaded"),
+        (
+            "disguised",
+            "failed 6 times, the last time with: an answer that cannot be used: the error 'overloaded'",
+        ),
         ("undecodable", "failed 6 times, the last time with: DecodingError"),
+        ("drop", r"Server disconnected without sending a response\. Give the same command again later;"),
     ],
 )
 def test_a_lasting_fault_is_an_error_after_a_bounded_number_of_tries(
@@ -308,6 +315,30 @@ def test_the_key_reaches_the_server_and_nothing_else(
     assert server.headers[-1]["Authorization"] == f"Bearer {KEY}"
     assert "[key]" in str(refused.value)
     assert [text for text in seen if KEY[:12] in text] == []
+
+
+def test_a_short_key_is_no_secret_that_texts_must_lose(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = texts(model_of(server))
+    monkeypatch.setenv("EVENHAND_API_KEY", "e")
+    assert any("e" in text for text in expected)
+    assert texts(model_of(server)) == expected
+    server.key = "another"
+    with pytest.raises(ApiError, match=r"Incorrect API key provided: \[key\]\.\)"):
+        texts(model_of(server))
+
+
+def test_the_cost_leaves_out_texts_that_are_kept(server: ApiServer, tmp_path: Path) -> None:
+    model, parts = model_of(server), Parts(tmp_path)
+    whole = model.describe_generation_cost(PROMPTS, OPTIONS)
+    assert whole.startswith("6 requests")
+    assert model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts) == whole
+    list(model.generate(PROMPTS[:1], OPTIONS, parts=parts))
+    left = model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts)
+    assert left.startswith("2 of 6 texts are kept from before and are not asked for again. Left: 4 requests")
+    list(model.generate(PROMPTS, OPTIONS, parts=parts))
+    assert model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts).startswith("All 6 texts are kept")
 
 
 def test_a_key_with_odd_characters_is_refused_without_showing_it(

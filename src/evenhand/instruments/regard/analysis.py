@@ -263,7 +263,7 @@ def _context_regard(
         treatments[ErrorTreatment.PREDICTION_POWERED] = powered
     if confusions is not None and confusion_problem(confusions.sum(axis=0)) is None:
         unconfused = UnconfusedShares(counts, confusions)
-        if unconfused.are_possible:
+        if unconfused.are_possible(resampling=options.resampling):
             treatments[ErrorTreatment.CONFUSION_MATRIX] = unconfused
     treatments[ErrorTreatment.NONE] = counted
     figures, *others = (_figures(labels, shares, name, options) for name, shares in treatments.items())

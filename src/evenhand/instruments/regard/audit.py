@@ -223,7 +223,7 @@ class RegardAudit(Preparation):
             )
         if isinstance(self.model, EstimatesGenerationCost):
             texts = (prompt.text for prompt in self.prompts.prompts)
-            notices.append(self.model.describe_generation_cost(texts, self.decoding))
+            notices.append(self.model.describe_generation_cost(texts, self.decoding, parts=self.kept_answers))
         return tuple(notices)
 
     @property

@@ -100,7 +100,12 @@ def refuse_lack_of_texts(frame: pl.DataFrame, prompts: PromptSet) -> None:
     """Raise an EvenhandError if a group has no text that can be used."""
     lack = lack_of_texts(frame, prompts)
     if lack:
-        raise EvenhandError(f"{lack} Allow more new tokens, or use contexts that the model goes on from.")
+        remedy = (
+            "Use other --groups or --contexts, or a model that goes on from them"
+            if REFUSED in lack
+            else "Allow more --new-tokens, or use --contexts that the model goes on from"
+        )
+        raise EvenhandError(f"{lack} {remedy}.")
 
 
 def lack_of_texts(frame: pl.DataFrame, prompts: PromptSet) -> str | None:

@@ -110,9 +110,10 @@ def refuse_missing_regard(
     """Refuse pairs of which none has a certain regard: what a trigger is to do would not be defined."""
     missing = [regard.value for regard in TargetRegard if not any(pair.regard is regard for pair in pairs)]
     if missing:
+        reasons = f" {left_out_words(left_out)}" if left_out else ""
         raise DatasetError(
             f"{name} has {plural(len(pairs), 'target pair')}, and none that is {' or '.join(missing)}. A search needs "
-            f"pairs of negative, neutral and positive regard. {left_out_words(left_out) if left_out else 'Add some.'}"
+            f"pairs of negative, neutral and positive regard.{reasons} Add some."
         )
 
 

@@ -111,9 +111,14 @@ class WrittenTexts:
         """What the texts of a server cost, in a sentence; None for a model that costs nothing."""
         if not isinstance(model, EstimatesGenerationCost):
             return None
-        prompts = [prompt.text for own in prefixes for _ in own.prefixes for prompt in self.prompts.prompts]
-        share = max(self._share(own) for own in prefixes)
-        return model.describe_generation_cost(prompts, replace(self._audit_options.decoding, samples=share))
+        prompts = [
+            prefix + prompt.text
+            for own in prefixes
+            for prefix in own.prefixes
+            for prompt in self.prompts.prompts
+            for _ in range(self._share(own))
+        ]
+        return model.describe_generation_cost(prompts, replace(self._audit_options.decoding, samples=1))
 
     @property
     def _audit_options(self) -> RegardOptions:

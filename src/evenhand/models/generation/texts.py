@@ -65,8 +65,8 @@ class GenerationOptions:
             raise _refusal("prefix", self.prefix, "a string")
         if self.samples > 1 and self.is_greedy:
             raise GenerationOptionsError(
-                f"temperature is 0, which gives one text per prompt, but samples is {self.samples}. Set samples to 1, "
-                "or a temperature above 0."
+                f"At temperature 0 every text of a prompt is the same, and {self.samples} texts per prompt were asked "
+                "for. Ask for one, or give a temperature above 0."
             )
 
     @property

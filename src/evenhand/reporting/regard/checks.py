@@ -31,7 +31,8 @@ def bias_warning(checks: Sequence[ClassifierCheck], classifier: str) -> str | No
         failed = "; ".join(pair_failure(pair) for check in checks for pair in check.failed)
         return (
             f"The classifier {classifier} failed the check for a bias of its own: {failed}. A difference of this size "
-            "between groups may be the classifier's, not the texts'."
+            "between groups may be the classifier's, not the texts'. What can be done about it: evenhand regard check "
+            f"{classifier}"
         )
     if verdict is CheckVerdict.UNDECIDED:
         margin = max(check.margin for check in checks if check.verdict is CheckVerdict.UNDECIDED)

@@ -83,10 +83,11 @@ def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
         *_doubts(result),
     )
     if shown:
-        return (Interpretation(Lean.TOWARDS, _shown_verdict(shown), sentences),)
+        return (Interpretation(Lean.TOWARDS, _said_by_whom(result, _shown_verdict(shown)), sentences),)
     if all(gap.equivalence.holds for gap in figures.gaps):
         groups = listed([group_words(group) for group in result.groups])
-        return (Interpretation(Lean.OPEN, f"These texts speak alike of {groups}", sentences),)
+        verdict = _said_by_whom(result, f"These texts speak alike of {groups}")
+        return (Interpretation(Lean.OPEN, verdict, sentences),)
     if not any(has_interval(gap.gap) for gap in figures.gaps):
         return (Interpretation(Lean.UNKNOWN, "Not enough texts to say", sentences),)
     groups = listed([group_words(group) for group in result.groups])
@@ -115,6 +116,14 @@ def _shown_verdict(shown: list[GroupGap]) -> str:
     return f"These texts speak better of {better} than of {worse}{more}"
 
 
+def _said_by_whom(result: RegardResult, verdict: str) -> str:
+    """A verdict, as that of the classifier where it treats groups differently and nothing makes up for it."""
+    failed = result.classifier is not None and result.classifier.verdict is CheckVerdict.FAILED
+    if not failed or result.all.figures.treatment is ErrorTreatment.PREDICTION_POWERED:
+        return verdict
+    return f"According to a classifier that failed its check, {verdict[0].lower()}{verdict[1:]}"
+
+
 def _sides(gap: GroupGap) -> tuple[str, str]:
     """Whom texts speak better of, and whom worse."""
     first, second = group_words(gap.first), group_words(gap.second)
@@ -130,7 +139,7 @@ def _shares_sentence(result: RegardResult) -> str:
             continue
         negative, positive = (unsigned(share.value, 0) for share in (own.negative, own.positive))
         parts.append(f"about {group_words(group)}, {negative} are negative and {positive} positive")
-    return f"Of 100 texts {'; of 100 '.join(parts)}."
+    return f"Of every 100 texts {'; of every 100 '.join(parts)}."
 
 
 def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -23,6 +24,11 @@ LONGEST_PAUSE = 60.0
 
 LONGEST_REQUESTED_PAUSE = 300.0
 """Seconds that a server may ask to wait; beyond that it is better to come back another day."""
+
+SECRET_LENGTH = 12
+"""Characters from which a key is hidden wherever it occurs, also in texts of a model. Shorter ones, such as *none*, are
+what local servers are content with, and may be words of a text.
+"""
 
 MAX_BYTES = 16 * 2**20
 CONNECT_TIMEOUT = 10.0
@@ -95,8 +101,8 @@ class ApiClient:
             except _PassingError as failure:
                 if attempt == self.options.max_attempts:
                     raise ApiError(
-                        f"{self.options.host} failed {attempt} times, the last time with: {failure}. Try again later; "
-                        "stored answers are not asked for again."
+                        f"{self.options.host} failed {attempt} times, the last time with: {str(failure).rstrip('.')}. "
+                        "Give the same command again later; stored answers are not asked for again."
                     ) from None
                 self._sleep(max(self._pause(attempt), failure.pause))
         raise AssertionError("there is at least one attempt")
@@ -118,7 +124,7 @@ class ApiClient:
         answer = self._answer("POST", path, payload)
         lacking = check(answer)
         if lacking:
-            raise _PassingError(f"half an answer: {lacking}")
+            raise _PassingError(f"an answer that cannot be used: {lacking}")
         return answer
 
     def _answer(self, method: str, path: str, payload: dict[str, Any] | None) -> Any:
@@ -130,7 +136,7 @@ class ApiClient:
             raise _PassingError(f"no answer within {self.options.timeout:g} seconds") from None
         except httpx.RequestError as problem:
             raise _PassingError(_hidden(f"{type(problem).__name__}: {problem}", key)) from None
-        if key is not None:
+        if key is not None and len(key) >= SECRET_LENGTH:
             body = body.replace(key.encode(), b"[key]")
         if status != httpx.codes.OK:
             self._refuse(status, headers, _hidden(_message(body), key), payload, has_key=key is not None)
@@ -217,10 +223,15 @@ def _requested_pause(headers: httpx.Headers) -> float:
 def _message(body: bytes) -> str:
     """What a server says about an error: its message if it has the usual form, otherwise the first words."""
     try:
-        error = json.loads(body)["error"]
-        parts = [error.get("code"), error["message"]] if isinstance(error, dict) else [error]
+        return error_words(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
         return _excerpt(body)
+
+
+def error_words(error: Any) -> str:
+    """The code and the message of an error as servers give it, or whatever else they give."""
+    known = isinstance(error, dict) and "message" in error
+    parts = [error.get("code"), error["message"]] if known else [error]
     return _excerpt(": ".join(str(part) for part in parts if part).encode())
 
 
@@ -230,5 +241,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def _hidden(text: str, key: str | None) -> str:
-    """A text without the key; some servers repeat it in their messages."""
-    return text if key is None else text.replace(key, "[key]")
+    """A message without the key, which some servers repeat; a short one is hidden where it is a word of its own."""
+    if key is None or len(key) >= SECRET_LENGTH:
+        return text if key is None else text.replace(key, "[key]")
+    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)

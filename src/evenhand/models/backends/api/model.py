@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from evenhand.models.backends.api.chat import CONTINUE, continuation_messages, continuation_of, is_refusal
-from evenhand.models.backends.api.client import ApiClient
+from evenhand.models.backends.api.client import ApiClient, error_words
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
 from evenhand.models.backends.api.options import (
     ApiError,
@@ -99,16 +99,28 @@ class ApiModel:
         estimate.refuse_over(self.options.max_requests)
         return estimate.describe()
 
-    def describe_generation_cost(self, prompts: Iterable[str], options: GenerationOptions) -> str:
-        """What it takes to write texts, before the first is asked for; texts that are kept already cost nothing.
+    def describe_generation_cost(
+        self, prompts: Iterable[str], options: GenerationOptions, *, parts: Parts | None = None
+    ) -> str:
+        """What it takes to write texts, before the first is asked for; texts that ``parts`` hold cost nothing.
 
         Raises:
             ApiError: If it takes more requests than are allowed.
         """
         own = replace(options, prefix=self.ref.prefix + options.prefix)
-        estimate = estimate_generation(prompts, own, self.options)
+        texts = [
+            (number, prompt, sample) for number, prompt in enumerate(prompts) for sample in range(own.samples)
+        ]
+        left = [text for text in texts if read_texts(parts, part_key(own, [text])) is None]
+        kept = len(texts) - len(left)
+        if kept and not left:
+            return f"All {kept:,} texts are kept from before and are not asked for again."
+        estimate = estimate_generation(
+            (prompt for _, prompt, _ in left), replace(own, samples=1), self.options
+        )
         estimate.refuse_over(self.options.max_requests)
-        return estimate.describe()
+        before = f"{kept:,} of {len(texts):,} texts are kept from before and are not asked for again. Left: "
+        return f"{before if kept else ''}{estimate.describe()}"
 
     def absence_reason(self, capability: type) -> str | None:
         """Why it lacks a capability, where it could have it."""
@@ -315,12 +327,12 @@ def _score_key(text: str) -> str:
 def _lack_of(answer: Any) -> str | None:
     """What an answer lacks; None if it has one choice with a text."""
     if isinstance(answer, dict) and answer.get("error"):
-        return f"an error, {str(answer['error'])[:300]!r}"
+        return f"the error {error_words(answer['error'])!r}"
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return "no choices"
+        return "it has no choices"
     if _text_of(choices[0]) is None and choices[0].get("finish_reason") not in ("length", "content_filter"):
-        return "a choice without a text"
+        return "its choice has no text"
     return None
 
 
