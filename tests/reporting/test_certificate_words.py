@@ -45,6 +45,13 @@ def test_the_numbers_stand_behind_the_verdict() -> None:
     assert flipped == "No occupation was pushed clearly to the other side."
 
 
+def test_a_sentence_begins_with_a_capital_letter_whatever_the_measure_is_called() -> None:
+    row = certificates.score_row("regard gap, woman-man", -40.0, -10.0, half=5.0, neutral=0.0)
+    assert bias_detail(certificates.certificate(trained=(row,))).startswith(
+        "Regard gap, woman-man went from \N{MINUS SIGN}40.00 to \N{MINUS SIGN}10.00 points"
+    )
+
+
 def test_what_did_not_fall_is_named() -> None:
     made = certificates.certificate(
         verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),

@@ -244,12 +244,13 @@ def relative_words(row: BiasRow) -> str:
 
 
 def _bias_words(row: BiasRow, *, level: str) -> str:
+    name = row.measure[0].upper() + row.measure[1:]
     if not row.difference.defined:
-        return f"{row.measure} is undefined: {row.difference.reason}."
+        return f"{name} is undefined: {row.difference.reason}."
     relative = relative_words(row)
     verb = "fell" if _fell(row) else "went"
     return (
-        f"{row.measure} {verb} from {row.before:.2f} to {row.after:.2f} {row.unit} "
+        f"{name} {verb} from {unsigned(row.before)} to {unsigned(row.after)} {row.unit} "
         f"({f'{relative}; ' if relative else ''}difference {signed(row.difference.value)}"
         f"{interval_clause(row.difference, level=level, unit='')})."
     )
