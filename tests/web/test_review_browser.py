@@ -39,8 +39,8 @@ class ReviewServer:
     def join(self, page: Page, person: str, *, role: ReviewRole = ReviewRole.REVIEWER) -> None:
         """Follow a new personal link, and begin."""
         page.goto(self.address + link_of(self.database, self.review, person, role=role))
-        page.get_by_role("button", name="Begin").click()
-        page.wait_for_selector("[data-focus]:focus, h1")
+        with page.expect_navigation():  # until the script that hears keys has run
+            page.get_by_role("button", name="Begin").click()
 
     def states(self) -> dict[ReviewState, int]:
         with self.database.read() as session:
