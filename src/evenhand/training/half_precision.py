@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from evenhand.models.references import ModelError
 from evenhand.training.micro_batches import PieceLoss
+from evenhand.training.wide_scores import widen_scores
 
 _ALIGNED = 64
 """Gradients start at multiples of so many numbers, as fast kernels like it."""
@@ -131,13 +132,15 @@ def in_bf16(model: nn.Module) -> nn.Module:
 def in_half(model: nn.Module, dtype: torch.dtype) -> nn.Module:
     """A copy as Transformers would load it in 16 bits: what is not saved, such as rotary frequencies, stays as it is.
 
-    Weights that have this format already and that no training changes are not copied but shared.
+    Its scores over the vocabulary are not rounded to 16 bits (see ``wide_scores``). Weights that have this format
+    already and that no training changes are not copied but shared.
     """
     shared = [weight for weight in model.parameters() if weight.dtype is dtype and not weight.requires_grad]
     double = copy.deepcopy(model, {id(weight): weight for weight in shared})
     for saved in double.state_dict(keep_vars=True).values():
         if saved.is_floating_point():
             saved.data = saved.data.to(dtype)
+    widen_scores(double)
     return double
 
 
