@@ -112,7 +112,7 @@ def test_open_places_are_made_even_and_keep_everything_else() -> None:
         dtype=torch.float64,
     )
     found = given.clone()
-    OpenPlaces(groups, torch.device("cpu")).even_out(found, torch.tensor([True, False, True, True]))
+    OpenPlaces.of(groups, torch.device("cpu")).even_out(found, torch.tensor([True, False, True, True]))
     assert found[0].tolist() == pytest.approx([0.10, 0.35 / 3, 0.175 / 3, 0.175, 0.225, 0.225, 0.10])
     assert torch.equal(found[1], given[1])
     # A side that cannot stand there, and one that is more than eight bits behind: settled.

@@ -41,6 +41,10 @@ class GenderedTokens:
         """Of both sides."""
         return torch.cat([self.male, self.female])
 
+    def among(self, tokens: Tensor) -> GenderedTokens:
+        """Where they stand among tokens in rising order, all of theirs included."""
+        return GenderedTokens(*(torch.searchsorted(tokens, side) for side in (self.male, self.female)))
+
     def odds(self, probabilities: Tensor) -> Tensor:
         """How much likelier a male token is than a female one, in nats."""
         tiny = torch.finfo(probabilities.dtype).tiny

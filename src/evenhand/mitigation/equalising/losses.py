@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens
-from evenhand.mitigation.equalising.replay import OpenPlaces
+from evenhand.mitigation.equalising.divergence import divergence
+from evenhand.mitigation.equalising.replay import ReplayTokens
 from evenhand.models.engine.positions import PositionStates, in_chunks, within
 
 ALIKE = 8.0
@@ -45,8 +45,8 @@ def loss_at_places(
         with torch.no_grad():
             target = original.logits(chunk).softmax(dim=-1) * wanted.factors[chunk, None]
             target[here, tokens] = wanted.probabilities[reads]
-        logs = functional.log_softmax(states.logits(chunk), dim=-1)
-        return (_divergence(target, logs) * wanted.weights[chunk]).sum(), logs[here, tokens]
+        lost, logs = divergence(states.logits(chunk), target, here * target.shape[-1] + tokens)
+        return (lost * wanted.weights[chunk]).sum(), logs
 
     chunks = in_chunks(compare, len(states), states.at_once)
     logs = [states.vectors[:0].float().flatten(), *(part for _, part in chunks)]
@@ -116,8 +116,7 @@ def loss_elsewhere(
     states: PositionStates,
     original: PositionStates,
     places: ReplayedPlaces,
-    open_places: OpenPlaces,
-    telling: GenderedTokens,
+    tokens: ReplayTokens,
     balance: float,
 ) -> Tensor:
     """How far the model is from what the original expects, evened out where nobody's gender has been told.
@@ -130,11 +129,15 @@ def loss_elsewhere(
     def compare(chunk: slice) -> Tensor:
         with torch.no_grad():
             target = original.logits(chunk).softmax(dim=-1)
-            odds = telling.odds(target)
-            flags = open_places.even_out(target, places.is_open[chunk])
-        logs = functional.log_softmax(states.logits(chunk), dim=-1)
-        lost = _divergence(target, logs) + balance * open_places.unevenness(logs, flags)
-        moved = _unevenness(telling.odds_from_logs(logs) - odds) * places.settled[chunk]
+            odds = tokens.telling.odds(target)
+            flags = tokens.open_places.even_out(target, places.is_open[chunk])
+            rows = torch.arange(len(target), device=target.device)[:, None]
+        lost, read = divergence(
+            states.logits(chunk), target, (rows * target.shape[-1] + tokens.all).flatten()
+        )
+        logs, few = read.reshape(len(target), -1), tokens.among_all
+        lost = lost + balance * few.open_places.unevenness(logs, flags)
+        moved = _unevenness(few.telling.odds_from_logs(logs) - odds) * places.settled[chunk]
         return (lost * places.weights[chunk] + balance * moved).sum()
 
     return states.total(in_chunks(compare, len(states), states.at_once))

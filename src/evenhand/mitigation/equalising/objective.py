@@ -42,7 +42,13 @@ from evenhand.mitigation.equalising.losses import (
     loss_elsewhere,
 )
 from evenhand.mitigation.equalising.original import Original
-from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, ReplayedRow, open_flags, settled_weights
+from evenhand.mitigation.equalising.replay import (
+    Replay,
+    ReplayedRow,
+    ReplayTokens,
+    open_flags,
+    settled_weights,
+)
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, TreeSums
 from evenhand.models.engine.positions import PositionStates
 from evenhand.models.language_model import LanguageModel
@@ -159,6 +165,7 @@ class EqualisingObjective:
         self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
+        self._tokens: dict[torch.device, ReplayTokens] = {}
         self._telling = telling
         self.open_groups = collector.open_groups if self.balance.weight else []
 
@@ -205,24 +212,28 @@ class EqualisingObjective:
         original = self._original.states(self._reader, model, laid_out.inputs, rows=read[0], columns=read[1])
         states = self._reader.states(model, laid_out.inputs, rows=read[0], columns=read[1])
         (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
-        is_open, telling = open_flags(ordinary), self._telling.to(device)
+        is_open, tokens = open_flags(ordinary), self._tokens_on(device)
         told = torch.isin(asked.targets, self._telling.all) & ~is_open
         weights = asked.weights * torch.where(told, max(1.0, TOLD * self.balance.weight), 1.0)
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
-            + loss_behind_gaps((male, female), expected[1:3], behind, telling.all)
+            + loss_behind_gaps((male, female), expected[1:3], behind, tokens.telling.all)
             + loss_elsewhere(
                 same,
                 expected[3],
                 ReplayedPlaces(
                     weights.to(device), is_open.to(device), (EVIDENCE * settled_weights(ordinary)).to(device)
                 ),
-                OpenPlaces(self.open_groups, device),
-                telling,
+                tokens,
                 self.balance.weight,
             )
         )
+
+    def _tokens_on(self, device: torch.device) -> ReplayTokens:
+        if device not in self._tokens:
+            self._tokens[device] = ReplayTokens.of(self._telling, self.open_groups, device)
+        return self._tokens[device]
 
     def _loss_at_nodes(
         self, states: PositionStates, original: PositionStates, gaps: Sequence[GapPiece]

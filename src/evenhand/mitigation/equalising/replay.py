@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,8 +22,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from evenhand.mitigation.equalising.gaps import OrdinarySentence
-from evenhand.mitigation.equalising.gendered_tokens import GenderedWordTokens
+from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens, GenderedWordTokens
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
+from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import TokenRow
 from evenhand.text.digests import LowestDigests, digest_of
@@ -182,14 +184,32 @@ def _kind_of(sentence: OrdinarySentence, words: GenderedWordTokens) -> _Kind:
 class OpenPlaces:
     """Makes the sides of groups equally likely in distributions, where nothing has settled the matter."""
 
-    def __init__(self, groups: Sequence[GenderedGroup], device: torch.device) -> None:
-        self._sides = [
-            tuple(
-                torch.tensor([token for word in side for token in word], device=device)
-                for side in (group.male, group.female)
-            )
-            for group in groups
-        ]
+    def __init__(self, sides: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """From the tokens of the male and of the female side of each group."""
+        self._sides = sides
+
+    @classmethod
+    def of(cls, groups: Sequence[GenderedGroup], device: torch.device) -> OpenPlaces:
+        """From words of one token each."""
+
+        def tokens(side: tuple[Tokens, ...]) -> Tensor:
+            return torch.tensor([token for word in side for token in word], device=device)
+
+        return cls([(tokens(group.male), tokens(group.female)) for group in groups])
+
+    @property
+    def tokens(self) -> list[Tensor]:
+        """Of each side of each group."""
+        return [side for sides in self._sides for side in sides]
+
+    def among(self, tokens: Tensor) -> OpenPlaces:
+        """The same for distributions over tokens in rising order, all of these included."""
+        return OpenPlaces(
+            [
+                (torch.searchsorted(tokens, male), torch.searchsorted(tokens, female))
+                for male, female in self._sides
+            ]
+        )
 
     def even_out(self, distributions: Tensor, is_open: Tensor) -> Tensor:
         """Change the distributions, (places, vocabulary), at the places that are open.
@@ -216,6 +236,32 @@ class OpenPlaces:
             shares = functional.log_softmax(own, dim=1).mean(dim=1)
             lost = lost + torch.where(wanted, -math.log(2) - shares, 0.0)
         return lost
+
+
+@dataclass(frozen=True)
+class ReplayTokens:
+    """The few tokens that are looked at by themselves in ordinary text, on a device."""
+
+    telling: GenderedTokens
+    """Those that tell a gender."""
+    open_places: OpenPlaces
+
+    @classmethod
+    def of(
+        cls, telling: GenderedTokens, open_groups: Sequence[GenderedGroup], device: torch.device
+    ) -> ReplayTokens:
+        """On a device."""
+        return cls(telling.to(device), OpenPlaces.of(open_groups, device))
+
+    @cached_property
+    def all(self) -> Tensor:
+        """All of them, in rising order."""
+        return torch.cat([self.telling.all, *self.open_places.tokens]).unique()
+
+    @cached_property
+    def among_all(self) -> ReplayTokens:
+        """The same for distributions over ``all``."""
+        return ReplayTokens(self.telling.among(self.all), self.open_places.among(self.all))
 
 
 def open_flags(rows: Sequence[ReplayedRow]) -> Tensor:
