@@ -68,8 +68,8 @@ RESULTS = (
     "certificate-*.json",
 )  # fmt: skip
 """What the page is written from, as patterns of paths in the folder."""
-NOT_KEPT = ("*.html", "*.claim")
-"""Pages, which can be made again, and who works on what."""
+NOT_KEPT = ("*_regard/*.html", "*-corrected/*.html", "*.claim")
+"""Pages of runs, which can be made again, and who works on what."""
 EXPORT_EVERY = 30.0
 """Seconds between two exports of what is unfinished."""
 
