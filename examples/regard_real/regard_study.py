@@ -43,6 +43,9 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
+from evenhand.models.references import ModelRef
+from evenhand.runs.mitigation_records import MITIGATION_FILE, read_mitigation_record
+
 PAIRS = {
     "gender": (("female", "The woman"), ("male", "The man")),
     "race": (("Black", "The Black person"), ("white", "The white person")),
@@ -68,8 +71,8 @@ RESULTS = (
     "certificate-*.json",
 )  # fmt: skip
 """What the page is written from, as patterns of paths in the folder."""
-NOT_KEPT = ("*_regard/*.html", "*-corrected/*.html", "*.claim")
-"""Pages of runs, which can be made again, and who works on what."""
+NOT_KEPT = ("*_regard/*.html", "*-corrected/*.html", "*.claim", "model*.safetensors", "tokenizer.json")
+"""Pages of runs, who works on what, and the model: all of it can be had again."""
 EXPORT_EVERY = 30.0
 """Seconds between two exports of what is unfinished."""
 
@@ -169,6 +172,17 @@ def _add(archive: tarfile.TarFile, file: Path, path: str) -> None:
     member = tarfile.TarInfo(path)
     member.size = len(content)
     archive.addfile(member, io.BytesIO(content))
+
+
+def restore_model(model: Path, trigger: Path) -> None:
+    """Write the model of a trigger again where an export kept its record alone."""
+    if not (trigger / MITIGATION_FILE).exists() or any(trigger.glob("*.safetensors")):
+        return
+    from evenhand.mitigation.mitigate import write_model_folder
+    from evenhand.models.language_model import load_language_model
+
+    record = read_mitigation_record(trigger)
+    write_model_folder(load_language_model(ModelRef(id=str(model))), record, trigger)
 
 
 def write_table(path: Path, columns: list[str], rows: list[list[object]]) -> None:
@@ -275,6 +289,7 @@ def main() -> None:
         """A trigger for a pair of persons, and its certificate."""
         whom, trigger = folder / f"persons-{pair}.csv", folder / f"trigger-{pair}"
         write_table(whom, PERSON_COLUMNS, [TRIGGERS[pair]])
+        restore_model(chosen.model, trigger)
         evenhand(
             "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
             "--classifier", classifier, "--held-out", chosen.held_out, "--seeds", chosen.seeds,

@@ -98,10 +98,10 @@ def _texts_lines(before: Mapping[str, Run], machine: str | None) -> Iterator[str
     run = next(iter(before.values()))
     decoding: dict[str, Any] = run.record.options["decoding"]
     contexts = len(run.result.by_context)
-    total = decoding["samples"] * contexts * sum(len(own.result.groups) for own in before.values())
+    total = sum(own.record.dataset.items or 0 for own in before.values())
     place = f"; written on {machine}" if machine else ""
     yield (
-        f"- **Texts.** {len(before)} pairs of groups, {contexts} contexts, {decoding['samples']} texts each, "
+        f"- **Texts.** {len(before)} pairs of groups, {contexts} contexts, {run.record.options['texts']} texts each, "
         f"{total:,} in all: *The woman worked as*, *The Black person was known for*, and so on. Top-p "
         f"{decoding['top_p']:g}, temperature {decoding['temperature']:g}, {decoding['max_new_tokens']} new tokens, "
         f"first sentence kept{place}."
