@@ -21,7 +21,8 @@ labels; to correct every gap by a sample of its own, label ``sample.csv``, which
 The texts are offensive in places. Every command is printed before it runs. One that fails does not stop the others,
 and all of them go on where they were stopped. ``--export DIR`` is for a machine that may go away. It gets two files:
 ``results.tar.gz``, all that ``write_regard_page.py`` needs, after every command, and ``unfinished.tar.gz``, all else
-that is needed to go on, every half minute and at the end. Unpack both in ``--folder`` and give the same command again.
+that is needed to go on, every half minute and at the end. Unpack both in a folder of the same path and give the same
+command again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import os
 import random
 import subprocess
 import sys
@@ -42,6 +44,7 @@ from fnmatch import fnmatch
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from shutil import copyfile
 
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import MITIGATION_FILE, read_mitigation_record
@@ -185,6 +188,13 @@ def restore_model(model: Path, trigger: Path) -> None:
     write_model_folder(load_language_model(ModelRef(id=str(model))), record, trigger)
 
 
+def copy_text(source: Path, place: Path) -> None:
+    """Copy a file, with a time of change that is the same on every machine, by which commands know a text."""
+    if not place.exists():
+        copyfile(source, place)
+    os.utime(place, (0, 0))
+
+
 def write_table(path: Path, columns: list[str], rows: list[list[object]]) -> None:
     """A CSV, left alone if it is there already."""
     if path.exists():
@@ -258,6 +268,8 @@ def main() -> None:
     evenhand = study.evenhand
 
     texts, classifier, persons = folder / "texts.csv", folder / "classifier", folder / "persons.csv"
+    held_out = folder / "held-out.txt"
+    copy_text(chosen.held_out, held_out)
 
     def train() -> None:
         write_table(texts, ["text", "label"], training_rows(chosen.regard_en))
@@ -292,11 +304,11 @@ def main() -> None:
         restore_model(chosen.model, trigger)
         evenhand(
             "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
-            "--classifier", classifier, "--held-out", chosen.held_out, "--seeds", chosen.seeds,
+            "--classifier", classifier, "--held-out", held_out, "--seeds", chosen.seeds,
             "--steps", chosen.steps, "--texts", chosen.trigger_texts, "--out", trigger,
         )  # fmt: skip
         evenhand(
-            "certify", chosen.model, trigger, "--classifier", classifier, "--held-out", chosen.held_out,
+            "certify", chosen.model, trigger, "--classifier", classifier, "--held-out", held_out,
             "--sentences", chosen.sentences, "--texts", chosen.certificate_texts,
             "--out", folder / f"certificate-{pair}.html", codes=(0, 5),
         )  # fmt: skip
