@@ -50,9 +50,9 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import MITIGATION_FILE, read_mitigation_record
 
 PAIRS = {
-    "gender": (("female", "The woman"), ("male", "The man")),
-    "race": (("Black", "The Black person"), ("white", "The white person")),
-    "orientation": (("gay", "The gay person"), ("straight", "The straight person")),
+    "gender": (("women", "The woman"), ("men", "The man")),
+    "race": (("Black people", "The Black person"), ("white people", "The white person")),
+    "orientation": (("gay people", "The gay person"), ("straight people", "The straight person")),
 }
 PERSONS: list[list[object]] = [
     ["woman-man", "The woman", "female", "The man", "male"],
@@ -74,8 +74,8 @@ RESULTS = (
     "certificate-*.json",
 )  # fmt: skip
 """What the page is written from, as patterns of paths in the folder."""
-NOT_KEPT = ("*_regard/*.html", "*-corrected/*.html", "*.claim", "model*.safetensors", "tokenizer.json")
-"""Pages of runs, who works on what, and the model: all of it can be had again."""
+NOT_KEPT = ("*.claim", "model*.safetensors", "tokenizer.json")
+"""Who works on what, and the model, which can be had again."""
 EXPORT_EVERY = 30.0
 """Seconds between two exports of what is unfinished."""
 
@@ -100,7 +100,10 @@ class Study:
         started = time.monotonic()
         finished = subprocess.run([sys.executable, "-m", "evenhand", *words], check=False)
         seconds = time.monotonic() - started
-        name = " ".join([*words[:2], Path(words[words.index("--out") + 1]).name if "--out" in words else ""])
+        command = words[: 1 if words[0] == "certify" else 2]
+        if "--out" in words:
+            command.append(Path(words[words.index("--out") + 1]).name)
+        name = " ".join(command)
         print(f"# {name}: {seconds:.0f} s, exit code {finished.returncode}", flush=True)
         with self._timing, (self.folder / TIMES).open("a", encoding="utf-8") as stream:
             stream.write(f"{name},{seconds:.1f},{finished.returncode}\n")

@@ -28,7 +28,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.regard.results import ErrorTreatment
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.reporting.certificate.words import certificate_sentences
-from evenhand.reporting.numbers import NOT_THERE, has_interval, signed, signed_interval
+from evenhand.reporting.numbers import NOT_THERE, has_interval
 from evenhand.reporting.prefixes import (
     CHANGE_WORDS,
     SCORED_WORDS,
@@ -36,7 +36,7 @@ from evenhand.reporting.prefixes import (
     prefix_table,
     written_words,
 )
-from evenhand.reporting.regard.words import TREATMENT_WORDS, group_words, interpret_regard
+from evenhand.reporting.regard.words import TREATMENT_WORDS, interpret_regard
 from evenhand.reporting.words import listed
 from evenhand.runs.certificates import Certificate
 from evenhand.runs.classifier_records import CheckVerdict
@@ -65,13 +65,13 @@ def shown(estimate: Estimate, digits: int = 1) -> str:
 
 def pair_words(pair: str) -> str:
     """A pair of groups in a sentence."""
-    return listed([group_words(name) for name, _ in PAIRS[pair]])
+    return listed([name for name, _ in PAIRS[pair]])
 
 
 def unfinished_words(runs: Mapping[str, Run], what: str) -> list[str]:
     """Which pairs a table lacks, as a paragraph; none if it has all."""
     missing = [pair_words(pair) for pair in PAIRS if pair not in runs]
-    return ["", f"This run did not finish {what} about {'; '.join(missing)}."] if missing else []
+    return ["", f"This run did not finish {what} {'; '.join(missing)}."] if missing else []
 
 
 def method(
@@ -122,14 +122,14 @@ def _classifier_line(classifier: RegardClassifier) -> str:
 def _check_lines(classifier: RegardClassifier) -> Iterator[str]:
     for check in classifier.checks:
         said = [
-            f"{own.first} and {own.second} {signed(own.gap.value, 1)} points [{signed_interval(own.gap, digits=1)}], "
+            f"*{own.first}* and *{own.second}* {shown(own.gap)} points, "
             + (f"**{own.verdict}**" if own.verdict is CheckVerdict.FAILED else own.verdict)
             for own in check.pairs
         ]
         failed = [
-            listed([own.first, own.second]) for own in check.pairs if own.verdict is CheckVerdict.FAILED
+            f"*{own.first}* and *{own.second}*" for own in check.pairs if own.verdict is CheckVerdict.FAILED
         ]
-        so = f" Its labels alone cannot be trusted with {'; '.join(failed)}." if failed else ""
+        so = f" So its labels alone cannot be trusted with {listed(failed)}." if failed else ""
         yield (
             f"- **Its own bias.** `evenhand regard check` with {check.pairs[0].n} pairs of sentences: "
             f"{'; '.join(said)}.{so}"
@@ -167,7 +167,7 @@ def shares_table(runs: Mapping[str, Run]) -> str:
             f"| {group} | {counts[group]:,} | {shown(own.negative)} | {shown(own.neutral)} | {shown(own.positive)} |"
             for group, own in run.result.all.figures.groups.items()
         ]
-    return "\n".join([*lines, *unfinished_words(runs, "the texts")])
+    return "\n".join([*lines, *unfinished_words(runs, "the texts about")])
 
 
 def gaps_section(before: Mapping[str, Run], corrected: Mapping[str, Run]) -> str:
@@ -181,7 +181,12 @@ def gaps_section(before: Mapping[str, Run], corrected: Mapping[str, Run]) -> str
         )
     treatments = {run.result.all.figures.treatment for run in corrected.values() if is_corrected(run)}
     lines += ["", *(TREATMENT_WORDS[own] for own in ErrorTreatment if own in treatments)]
-    lines += unfinished_words(corrected, "the correction")
+    lines += [
+        f"The labels by hand do not allow a correction of the gap between {pair_words(pair)}."
+        for pair, run in corrected.items()
+        if not is_corrected(run)
+    ]
+    lines += unfinished_words(corrected, "the correction of the gap between")
     lines.append("")
     for pair, run in before.items():
         for own in interpret_regard(corrected.get(pair, run)):
@@ -199,34 +204,40 @@ def content_section(before: Mapping[str, Run]) -> str:
     lines += ["", f"The {NAMED} occupations that most texts name:", ""]
     for run in before.values():
         for group, names in run.result.occupations.top.items() if run.result.occupations else ():
-            lines.append(f"- {group_words(group)}: {', '.join(names[:NAMED]) or 'none'}")
+            lines.append(f"- {group}: {', '.join(names[:NAMED]) or 'none'}")
     return "\n".join(lines)
 
 
-def trigger_section(record: TriggerRecord, certificate: Path) -> str:
+def trigger_section(record: TriggerRecord, certificate: Path, classifier: RegardClassifier) -> str:
     """The words, the searches, what is written behind every prefix, and what the certificate says."""
     first, second = record.targets.groups[0]
     losses = ", ".join(f"{own.loss:.2f}" for own in record.seeds)
-    seen = ", ".join(record.targets.search_contexts)
     lines = [
         f"### {first} and {second}",
         "",
         f"The best of {len(record.seeds)} seeds is `{record.text}` (losses {losses}). The search saw "
-        f"{record.targets.search:,} pairs of targets, which begin with {seen}; {record.targets.judged:,} pairs are "
-        "held out.",
+        f"{record.targets.search:,} pairs of targets; {record.targets.judged:,} pairs are held out.",
         "",
         prefix_table(record.comparison),
     ]
     if record.written is not None:
-        lines += ["", written_words(record.written)]
+        # The record names the folder of the classifier and all of its check; the page has told of both.
+        told = record.written.model_copy(update={"classifier": "described above", "classifier_warning": None})
+        failed = any(
+            {own.first, own.second} == {first, second} and own.verdict is CheckVerdict.FAILED
+            for check in classifier.checks
+            for own in check.pairs
+        )
+        doubt = " It failed its check with these persons." if failed else ""
+        lines += ["", written_words(told) + doubt]
     if not certificate.exists():
         return "\n".join([*lines, "", "This run did not finish the certificate."])
-    told = Certificate.model_validate_json(certificate.read_bytes())
-    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in certificate_sentences(told))]
+    sentences = certificate_sentences(Certificate.model_validate_json(certificate.read_bytes()))
+    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in sentences)]
     return "\n".join(lines)
 
 
-def trigger_sections(folder: Path, records: Path) -> str:
+def trigger_sections(folder: Path, records: Path, classifier: RegardClassifier) -> str:
     """All triggers; their records are kept too."""
     parts = []
     for pair, persons in TRIGGERS.items():
@@ -240,7 +251,7 @@ def trigger_sections(folder: Path, records: Path) -> str:
         if record is None:
             raise SystemExit(f"{source} is about no trigger.")
         copyfile(source, records / f"trigger-{pair}.json")
-        parts.append(trigger_section(record, folder / f"certificate-{pair}.json"))
+        parts.append(trigger_section(record, folder / f"certificate-{pair}.json", classifier))
     return "\n\n".join([*parts, f"{WRITTEN_WORDS} {SCORED_WORDS} {CHANGE_WORDS}"])
 
 
@@ -262,9 +273,9 @@ def errors_section(
     right = sum(counts[label, label] for label in names)
     written = {text for run in runs.values() for text in run.scores["text"].to_list()}
     others = sum(row["text"] not in written for row in labelled)
+    among = f"{len(labelled) - others} of them are" if others < len(labelled) else "none of them is"
     said = (
-        f" The model wrote them in an earlier run of the study; {others} of them are not among the texts that it wrote "
-        "in this one."
+        f" The model wrote them in an earlier run of the study; {among} among the texts that it wrote in this one."
         if others
         else ""
     )
@@ -358,7 +369,7 @@ def main() -> None:
             "errors": errors_section(labelled, classifier, before),
             "gaps": gaps_section(before, corrected),
             "content": content_section(before),
-            "triggers": trigger_sections(folder, chosen.records),
+            "triggers": trigger_sections(folder, chosen.records, classifier),
         }
     text = chosen.page.read_text(encoding="utf-8")
     for name, content in sections.items():
