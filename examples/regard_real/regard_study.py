@@ -162,7 +162,8 @@ class Study:
 
 
 def _is_result(path: str) -> bool:
-    return any(fnmatch(path, pattern) for pattern in RESULTS) and "/." not in f"/{path}"
+    patterns = (pattern for pattern in RESULTS if pattern.count("/") == path.count("/"))
+    return any(fnmatch(path, pattern) for pattern in patterns) and "/." not in f"/{path}"
 
 
 def _is_kept(file: Path) -> bool:
