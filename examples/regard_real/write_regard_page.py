@@ -1,8 +1,10 @@
 """Put what ``regard_study.py`` found into ``docs/regard-real.md`` and its picture.
 
     python examples/regard_real/write_regard_page.py --folder runs/regard-real
+    python examples/regard_real/write_regard_page.py --folder results.tar.gz
 
-The page's prose is written by hand; tables stand between markers and are replaced.
+The second reads what the study exported. Whatever a run can change stands between markers and is replaced; the prose
+around it is written by hand. What the study did not finish is said on the page.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+import tarfile
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import altair as alt
@@ -20,9 +26,9 @@ from regard_study import PAIRS, TRIGGERS
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.regard.results import ErrorTreatment
-from evenhand.regard.classifier import open_classifier
+from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.reporting.certificate.words import certificate_sentences
-from evenhand.reporting.numbers import has_interval
+from evenhand.reporting.numbers import NOT_THERE, has_interval
 from evenhand.reporting.prefixes import (
     CHANGE_WORDS,
     SCORED_WORDS,
@@ -30,7 +36,10 @@ from evenhand.reporting.prefixes import (
     prefix_table,
     written_words,
 )
+from evenhand.reporting.regard.words import TREATMENT_WORDS, interpret_regard
+from evenhand.reporting.words import listed
 from evenhand.runs.certificates import Certificate
+from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.trigger_records import TriggerRecord
@@ -40,7 +49,10 @@ from marked_sections import replace_section
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "regard-real.md"
-PICTURE = ROOT / "docs" / "images" / "regard-real.png"
+PICTURE = Path("images") / "regard-real.png"
+"""Beside the page."""
+NAMED = 5
+"""Occupations of each group."""
 CORRECTED = "corrected with labels by hand"
 WAYS = {"as the classifier says": "#b35806", CORRECTED: "#1b7837"}
 
@@ -49,6 +61,89 @@ def shown(estimate: Estimate, digits: int = 1) -> str:
     """A figure with its interval, where it has one."""
     interval = f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]" if has_interval(estimate) else ""
     return f"{estimate.value:.{digits}f}{interval}".replace("-", "\N{MINUS SIGN}")
+
+
+def pair_words(pair: str) -> str:
+    """A pair of groups in a sentence."""
+    return listed([name for name, _ in PAIRS[pair]])
+
+
+def unfinished_words(runs: Mapping[str, Run], what: str) -> list[str]:
+    """Which pairs a table lacks, as a paragraph; none if it has all."""
+    missing = [pair_words(pair) for pair in PAIRS if pair not in runs]
+    return ["", f"This run did not finish {what} {'; '.join(missing)}."] if missing else []
+
+
+def method(
+    before: Mapping[str, Run],
+    classifier: RegardClassifier,
+    labelled: list[dict[str, str]],
+    *,
+    machine: str | None,
+) -> str:
+    """How texts were written, and what labelled them."""
+    return "\n".join(
+        [
+            *_texts_lines(before, machine),
+            _classifier_line(classifier),
+            *_check_lines(classifier),
+            _labels_line(labelled),
+        ]
+    )
+
+
+def _texts_lines(before: Mapping[str, Run], machine: str | None) -> Iterator[str]:
+    if not before:
+        return
+    run = next(iter(before.values()))
+    decoding: dict[str, Any] = run.record.options["decoding"]
+    contexts = len(run.result.by_context)
+    total = sum(own.record.dataset.items or 0 for own in before.values())
+    place = f"; written on {machine}" if machine else ""
+    yield (
+        f"- **Texts.** {len(before)} pairs of groups, {contexts} contexts, {run.record.options['texts']} texts each, "
+        f"{total:,} in all: *The woman worked as*, *The Black person was known for*, and so on. Top-p "
+        f"{decoding['top_p']:g}, temperature {decoding['temperature']:g}, {decoding['max_new_tokens']} new tokens, "
+        f"first sentence kept{place}."
+    )
+
+
+def _classifier_line(classifier: RegardClassifier) -> str:
+    folds, test = classifier.report.folds, classifier.report.test
+    found = test.balanced_accuracy
+    interval = f" ({100 * found.low:.0f}% to {100 * found.high:.0f}%)" if has_interval(found) else ""
+    return (
+        f"- **Classifier.** TF-IDF and logistic regression, persons masked, trained on {folds.rows} of "
+        f"{folds.rows + test.rows} English sentences: published ones, and those of the starter set. It finds "
+        f"{100 * found.value:.0f}%{interval} of each class in the other {test.rows}."
+    )
+
+
+def _check_lines(classifier: RegardClassifier) -> Iterator[str]:
+    for check in classifier.checks:
+        said = [
+            f"*{own.first}* and *{own.second}* {shown(own.gap)} points, "
+            + (f"**{own.verdict}**" if own.verdict is CheckVerdict.FAILED else own.verdict)
+            for own in check.pairs
+        ]
+        failed = [
+            f"*{own.first}* and *{own.second}*" for own in check.pairs if own.verdict is CheckVerdict.FAILED
+        ]
+        so = f" So its labels alone cannot be trusted with {listed(failed)}." if failed else ""
+        yield (
+            f"- **Its own bias.** `evenhand regard check` with {check.pairs[0].n} pairs of sentences: "
+            f"{'; '.join(said)}.{so}"
+        )
+
+
+def _labels_line(labelled: list[dict[str, str]]) -> str:
+    cells = Counter((row["group"], row["context"]) for row in labelled)
+    return (
+        f"- **Labels by hand.** {len(labelled)} texts about {len({group for group, _ in cells})} groups, "
+        f"{max(cells.values())} for each group and context at most, drawn at random and labelled by one reader who did "
+        "not see the classifier's labels. They are in `examples/regard_real/labelled.csv`. Nobody labelled them a "
+        "second time, so how far another reader would agree is not known."
+    )
 
 
 def gap_of(run: Run) -> Estimate:
@@ -63,7 +158,7 @@ def is_corrected(run: Run) -> bool:
     return run.result.all.figures.treatment is not ErrorTreatment.NONE
 
 
-def shares_table(runs: dict[str, Run]) -> str:
+def shares_table(runs: Mapping[str, Run]) -> str:
     """One row per group: the shares of labels."""
     lines = ["| group | texts | negative | neutral | positive |", "|---|---|---|---|---|"]
     for run in runs.values():
@@ -72,63 +167,101 @@ def shares_table(runs: dict[str, Run]) -> str:
             f"| {group} | {counts[group]:,} | {shown(own.negative)} | {shown(own.neutral)} | {shown(own.positive)} |"
             for group, own in run.result.all.figures.groups.items()
         ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *unfinished_words(runs, "the texts about")])
 
 
-def gaps_table(before: dict[str, Run], corrected: dict[str, Run]) -> str:
-    """One row per pair of groups: the gap in both ways."""
+def gaps_section(before: Mapping[str, Run], corrected: Mapping[str, Run]) -> str:
+    """One row per pair of groups, the gap in both ways, and what may be said of it."""
     lines = [f"| gap in points | {' | '.join(WAYS)} |", "|---|---|---|"]
-    for pair, groups in PAIRS.items():
-        cells = [
-            shown(gap_of(before[pair])),
-            shown(gap_of(corrected[pair])) if is_corrected(corrected[pair]) else "–",
-        ]
-        names = " minus ".join(name for name, _ in groups)
-        lines.append(f"| {names} | {' | '.join(cells)} |")
+    for pair, run in before.items():
+        known = pair in corrected and is_corrected(corrected[pair])
+        names = " minus ".join(name for name, _ in PAIRS[pair])
+        lines.append(
+            f"| {names} | {shown(gap_of(run))} | {shown(gap_of(corrected[pair])) if known else NOT_THERE} |"
+        )
+    treatments = {run.result.all.figures.treatment for run in corrected.values() if is_corrected(run)}
+    lines += ["", *(TREATMENT_WORDS[own] for own in ErrorTreatment if own in treatments)]
+    lines += [
+        f"The labels by hand do not allow a correction of the gap between {pair_words(pair)}."
+        for pair, run in corrected.items()
+        if not is_corrected(run)
+    ]
+    lines += unfinished_words(corrected, "the correction of the gap between")
+    lines.append("")
+    for pair, run in before.items():
+        for own in interpret_regard(corrected.get(pair, run)):
+            lines.append(f"- **{own.verdict}.** {' '.join(own.sentences)}")
     return "\n".join(lines)
 
 
-def trigger_section(record: TriggerRecord, certificate: Path) -> str:
+def content_section(before: Mapping[str, Run]) -> str:
+    """Words of the lexicons and occupations in texts about each group."""
+    lines = ["| texts with a word of | percent | percent | gap in points |", "|---|---|---|---|"]
+    for run in before.values():
+        for own in run.result.lexicons.categories if run.result.lexicons else ():
+            shares = [f"{group} {shown(share)}" for group, share in own.shares.groups.items()]
+            lines.append(f"| {own.category} | {' | '.join(shares)} | {shown(own.shares.gaps[0].gap)} |")
+    lines += ["", f"The {NAMED} occupations that most texts name:", ""]
+    for run in before.values():
+        for group, names in run.result.occupations.top.items() if run.result.occupations else ():
+            lines.append(f"- {group}: {', '.join(names[:NAMED]) or 'none'}")
+    return "\n".join(lines)
+
+
+def trigger_section(record: TriggerRecord, certificate: Path, classifier: RegardClassifier) -> str:
     """The words, the searches, what is written behind every prefix, and what the certificate says."""
     first, second = record.targets.groups[0]
     losses = ", ".join(f"{own.loss:.2f}" for own in record.seeds)
-    seen = ", ".join(record.targets.search_contexts)
     lines = [
         f"### {first} and {second}",
         "",
         f"The best of {len(record.seeds)} seeds is `{record.text}` (losses {losses}). The search saw "
-        f"{record.targets.search:,} pairs of targets, which begin with {seen}; {record.targets.judged:,} pairs are "
-        "held out.",
+        f"{record.targets.search:,} pairs of targets; {record.targets.judged:,} pairs are held out.",
         "",
         prefix_table(record.comparison),
     ]
     if record.written is not None:
-        lines += ["", written_words(record.written)]
-    told = Certificate.model_validate_json(certificate.with_suffix(".json").read_bytes())
-    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in certificate_sentences(told))]
+        # The record names the folder of the classifier and all of its check; the page has told of both.
+        told = record.written.model_copy(update={"classifier": "described above", "classifier_warning": None})
+        failed = any(
+            {own.first, own.second} == {first, second} and own.verdict is CheckVerdict.FAILED
+            for check in classifier.checks
+            for own in check.pairs
+        )
+        doubt = " It failed its check with these persons." if failed else ""
+        lines += ["", written_words(told) + doubt]
+    if not certificate.exists():
+        return "\n".join([*lines, "", "This run did not finish the certificate."])
+    sentences = certificate_sentences(Certificate.model_validate_json(certificate.read_bytes()))
+    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in sentences)]
     return "\n".join(lines)
 
 
-def trigger_sections(folder: Path) -> str:
-    """All triggers; their records are kept beside this script."""
+def trigger_sections(folder: Path, records: Path, classifier: RegardClassifier) -> str:
+    """All triggers; their records are kept too."""
     parts = []
-    for pair in TRIGGERS:
+    for pair, persons in TRIGGERS.items():
         source = folder / f"trigger-{pair}" / "mitigation.json"
+        if not source.exists():
+            parts.append(
+                f"### {persons[1]} and {persons[3]}\n\nThis run did not finish the search and its judgement."
+            )
+            continue
         record = MitigationRecord.model_validate_json(source.read_bytes()).trigger
         if record is None:
             raise SystemExit(f"{source} is about no trigger.")
-        copyfile(source, Path(__file__).with_name(f"trigger-{pair}.json"))
-        parts.append(trigger_section(record, folder / f"certificate-{pair}.html"))
+        copyfile(source, records / f"trigger-{pair}.json")
+        parts.append(trigger_section(record, folder / f"certificate-{pair}.json", classifier))
     return "\n\n".join([*parts, f"{WRITTEN_WORDS} {SCORED_WORDS} {CHANGE_WORDS}"])
 
 
-def errors_table(labelled: Path, classifier: Path, runs: dict[str, Run]) -> str:
+def errors_section(
+    labelled: list[dict[str, str]], classifier: RegardClassifier, runs: Mapping[str, Run]
+) -> str:
     """How often the classifier's label is that of the reader."""
     names = {-1: "negative", 0: "neutral", 1: "positive"}
-    with labelled.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    given = open_classifier(classifier).label([row["text"] for row in rows]).codes
-    counts = Counter((int(row["label"]), int(code)) for row, code in zip(rows, given, strict=True))
+    given = classifier.label([row["text"] for row in labelled]).codes
+    counts = Counter((int(row["label"]), int(code)) for row, code in zip(labelled, given, strict=True))
     lines = [
         f"| the reader says | {' | '.join(f'classifier: {name}' for name in names.values())} |",
         "|---|---|---|---|",
@@ -139,12 +272,17 @@ def errors_table(labelled: Path, classifier: Path, runs: dict[str, Run]) -> str:
     ]
     right = sum(counts[label, label] for label in names)
     written = {text for run in runs.values() for text in run.scores["text"].to_list()}
-    others = sum(row["text"] not in written for row in rows)
-    told = f" {others} of them are not among the texts that the model wrote this time." if others else ""
-    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts.{told}"])
+    others = sum(row["text"] not in written for row in labelled)
+    among = f"{len(labelled) - others} of them are" if others < len(labelled) else "none of them is"
+    said = (
+        f" The model wrote them in an earlier run of the study; {among} among the texts that it wrote in this one."
+        if others
+        else ""
+    )
+    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts.{said}"])
 
 
-def picture(ways: dict[str, dict[str, Run]]) -> Any:
+def picture(ways: Mapping[str, Mapping[str, Run]]) -> Any:
     """The gap of every pair in both ways."""
     values = [
         {
@@ -189,26 +327,57 @@ def picture(ways: dict[str, dict[str, Run]]) -> Any:
     )
 
 
+@contextmanager
+def results_in(place: Path) -> Iterator[Path]:
+    """The folder of a study, or what it exported, unpacked."""
+    if place.is_dir():
+        yield place
+        return
+    with TemporaryDirectory() as scratch:
+        with tarfile.open(place) as archive:
+            archive.extractall(scratch, filter="data")
+        yield Path(scratch)
+
+
+def runs_in(folder: Path, pattern: str) -> dict[str, Run]:
+    """The runs of all pairs that are finished."""
+    places = {pair: next(folder.glob(pattern.format(pair)), None) for pair in PAIRS}
+    return {pair: open_run(place) for pair, place in places.items() if place}
+
+
 def main() -> None:
     """Write page and picture."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="of the study, or its results.tar.gz")
     parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
+    parser.add_argument("--machine", help="what the texts were written on, such as: an H200")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument(
+        "--records", type=Path, default=Path(__file__).parent, help="folder for the triggers' records"
+    )
     chosen = parser.parse_args()
-    before = {pair: open_run(next((chosen.folder / f"before-{pair}").glob("*_regard"))) for pair in PAIRS}
-    corrected = {pair: open_run(chosen.folder / "corrected" / f"{pair}-corrected") for pair in PAIRS}
-    text = PAGE.read_text(encoding="utf-8")
-    for name, content in (
-        ("shares", shares_table(before)),
-        ("errors", errors_table(chosen.labelled, chosen.folder / "classifier", before)),
-        ("gaps", gaps_table(before, corrected)),
-        ("triggers", trigger_sections(chosen.folder)),
-    ):
+    with chosen.labelled.open(encoding="utf-8", newline="") as stream:
+        labelled = list(csv.DictReader(stream))
+    with results_in(chosen.folder) as folder:
+        before, corrected = runs_in(folder, "before-{}/*_regard"), runs_in(folder, "corrected/{}-corrected")
+        classifier = open_classifier(folder / "classifier")
+        sections = {
+            "method": method(before, classifier, labelled, machine=chosen.machine),
+            "shares": shares_table(before),
+            "errors": errors_section(labelled, classifier, before),
+            "gaps": gaps_section(before, corrected),
+            "content": content_section(before),
+            "triggers": trigger_sections(folder, chosen.records, classifier),
+        }
+    text = chosen.page.read_text(encoding="utf-8")
+    for name, content in sections.items():
         text = replace_section(text, name, content)
-    PAGE.write_text(text, encoding="utf-8")
-    picture(dict(zip(WAYS, (before, corrected), strict=True))).save(PICTURE, scale_factor=1.6)
+    chosen.page.write_text(text, encoding="utf-8")
+    picture(dict(zip(WAYS, (before, corrected), strict=True))).save(
+        chosen.page.parent / PICTURE, scale_factor=1.6
+    )
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import certificates
 import pytest
 from probe_runs import estimate, without_interval
 
+from evenhand.core.estimates import Estimate
 from evenhand.reporting.certificate.bias_words import bias_detail, relative_words
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.untrained import UntrainedVerdict, untrained_verdict, untrained_words
 from evenhand.reporting.certificate.words import (
     certificate_sentences,
+    figure_words,
     margin_words,
     moved_quality,
 )
@@ -304,6 +306,25 @@ def test_what_is_away_from_neutral_is_named_only_where_its_interval_says_so() ->
         " Stereotypes remain: SS (92.00) and SS gender (91.00) are clearly above neutral (50). Against the "
         "stereotypes: CrowS-Pairs (40.00) is clearly below neutral (50)."
     )
+
+
+def test_measures_without_a_value_are_not_said_to_have_moved() -> None:
+    missing = certificates.score_row("occupation divergence", 50.0, 50.0).model_copy(
+        update={
+            "before": math.nan,
+            "after": math.nan,
+            "difference": Estimate.undefined("no occupation is named"),
+        }
+    )
+    told = untrained_words(
+        certificates.certificate(untrained=(certificates.score_row("SS", 51.0, 51.0), missing))
+    )
+    assert "SS (51.00 to 51.00)" in told
+    assert "nan" not in told
+
+
+def test_a_figure_below_zero_has_a_true_minus() -> None:
+    assert figure_words(-0.08) == "\N{MINUS SIGN}0.08"
 
 
 def test_the_same_weights_say_that_nothing_changed() -> None:

@@ -132,6 +132,20 @@ def test_a_gap_that_is_shown_is_said_with_its_direction() -> None:
     )
 
 
+def test_shares_that_cannot_be_are_not_told_as_texts_out_of_a_hundred() -> None:
+    run = run_of(texts())
+    (said,) = interpret_regard(run)
+    assert said.sentences[0].startswith("Of every 100 texts")
+    whole = run.result.all
+    group, own = next(iter(whole.figures.groups.items()))
+    impossible = own.model_copy(update={"negative": own.negative.model_copy(update={"value": -7.0})})
+    figures = whole.figures.model_copy(update={"groups": {**whole.figures.groups, group: impossible}})
+    result = run.result.model_copy(update={"all": whole.model_copy(update={"figures": figures})})
+    (said,) = interpret_regard(replace(run, results=(result,)))
+    assert not any(sentence.startswith("Of every 100") for sentence in said.sentences)
+    assert len(said.sentences) > 1
+
+
 @pytest.mark.parametrize(
     ("verdict", "labelled", "begins"),
     [

@@ -29,6 +29,7 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
         kept_epoch=chosen.best.epoch if chosen else None,
         frontier=record.frontier,
         unseen=_leaves_held_out_half(record),
+        prefixes=record.trigger.comparison if record.trigger else None,
     )
 
 

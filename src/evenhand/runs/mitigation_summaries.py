@@ -6,6 +6,7 @@ from pydantic import Field
 
 from evenhand.core.estimates import Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.runs.trigger_records import PrefixComparison
 
 
 class CurvePoint(FrozenModel):
@@ -39,3 +40,5 @@ class MitigationSummary(FrozenModel):
     frontier: tuple[FrontierPoint, ...] = ()
     unseen: bool = False
     """Whether it is recorded that no training saw the held-out half of the probes."""
+    prefixes: PrefixComparison | None = None
+    """A trigger beside no prefix, random tokens and a sentence, on what its search did not see."""

@@ -30,6 +30,7 @@ from evenhand.mitigation.triggers.trigger import TriggerOptions, ordinary_senten
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.runs.trigger_records import HAND_WRITTEN, NO_PREFIX, RANDOM_TOKENS, TRIGGER
 from evenhand.stats.resampling import Resampling
 
@@ -175,6 +176,12 @@ def test_a_certificate_measures_the_model_behind_its_trigger(
         caveat.startswith("The weights are the same. The model after has") for caveat in certificate.caveats
     )
     assert not any("adapter" in caveat for caveat in certificate.caveats)
+    assert certificate.mitigation is not None
+    assert done.record.trigger is not None
+    assert certificate.mitigation.prefixes == done.record.trigger.comparison
+    page = render_certificate_page(certificate)
+    for prefix in done.record.trigger.comparison.rows:
+        assert f">{prefix.name.capitalize()}</th>" in page
 
 
 @pytest.mark.parametrize(

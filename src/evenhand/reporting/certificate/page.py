@@ -55,6 +55,7 @@ from evenhand.reporting.certificate.words import (
 from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
+from evenhand.reporting.prefixes import prefix_columns, prefix_rows
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import as_sentence, language_name
@@ -113,13 +114,15 @@ def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison 
         caption="Differences, counted in margins; the shaded side is more than is tolerated",
     )
     experiments = _experiments(certificate)
+    prefixes = certificate.mitigation.prefixes if certificate.mitigation else None
     training = _training(certificate)
     plots = [*groups, quality, *(view["plot"] for view in (*experiments, *training))]
     title = f"{certificate.after.id} against {certificate.before.id}"
     contents = [
         ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"),
         *([("baseline", "Trivial baseline")] if certificate.baseline else []), ("occupations", "Occupations"),
-        ("quality", "Quality"), *([("seeds", "Other seeds")] if seeds else []),
+        ("quality", "Quality"), *([("prefixes", "Other prefixes")] if prefixes else []),
+        *([("seeds", "Other seeds")] if seeds else []),
         *([("training", "Training")] if training else []), ("method", "Method"),
     ]  # fmt: skip
     return render_page_template(
@@ -146,6 +149,8 @@ def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison 
         baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
         quality_rows=[_quality_view(row) for row in certificate.quality],
         reported=reported_words(certificate),
+        prefix_columns=prefix_columns(prefixes) if prefixes else [],
+        prefix_rows=list(prefix_rows(prefixes)) if prefixes else [],
         seeds=seeds_words(seeds) if seeds else "",
         seeds_columns=SEEDS_COLUMNS,
         seeds_rows=seeds_rows(seeds) if seeds else [],

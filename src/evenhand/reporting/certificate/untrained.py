@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -20,7 +21,9 @@ def wholes(rows: Sequence[BiasRow]) -> list[BiasRow]:
 
 def untrained_words(certificate: Certificate) -> str:
     """What became of the measures that were not trained on, and which of them are away from neutral still."""
-    measured = wholes(certificate.untrained)
+    measured = [
+        row for row in wholes(certificate.untrained) if not (math.isnan(row.before) or math.isnan(row.after))
+    ]
     others, pairs = (
         [row for row in measured if (row.untrained_pair is not None) is is_pair] for is_pair in (False, True)
     )

@@ -168,7 +168,7 @@ def _move_words(row: QualityRow, *, level: str) -> str:
 
 def figure_words(value: float) -> str:
     """A figure with as many decimals as say anything."""
-    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.2f}"
+    return f"{value:,.0f}" if abs(value) >= _LARGE else unsigned(value, 2)
 
 
 def change_words(row: QualityRow | BiasRow) -> str:

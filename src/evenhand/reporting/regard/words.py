@@ -76,7 +76,7 @@ def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
     shown = [gap for gap in figures.gaps if is_gap_shown(gap)]
     named = (shown or figures.gaps)[:_MOST_NAMED]
     sentences = (
-        _shares_sentence(result),
+        *_shares_sentences(result),
         *(_gap_sentence(gap, result.all.contexts, level=level) for gap in named),
         *_rest(figures.gaps, named),
         _LABEL_WORDS[figures.treatment],
@@ -130,16 +130,19 @@ def _sides(gap: GroupGap) -> tuple[str, str]:
     return (first, second) if gap.gap.value > 0 else (second, first)
 
 
-def _shares_sentence(result: RegardResult) -> str:
-    """Shares as texts out of a hundred."""
+def _shares_sentences(result: RegardResult) -> tuple[str, ...]:
+    """Shares as texts out of a hundred; nothing where a correction for errors gives shares that cannot be."""
     parts = []
     for group, own in result.all.figures.groups.items():
         if not own.negative.defined:
             parts.append(f"there are none about {group_words(group)}")
             continue
-        negative, positive = (unsigned(share.value, 0) for share in (own.negative, own.positive))
+        shares = [round(share.value) for share in (own.negative, own.positive)]
+        if min(shares) < 0 or max(shares) > 100:
+            return ()
+        negative, positive = shares
         parts.append(f"about {group_words(group)}, {negative} are negative and {positive} positive")
-    return f"Of every 100 texts {'; of every 100 '.join(parts)}."
+    return (f"Of every 100 texts {'; of every 100 '.join(parts)}.",)
 
 
 def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
