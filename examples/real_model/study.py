@@ -7,7 +7,8 @@ other, each printed before it runs. Stopped and started again, it goes on where 
 minutes; ``write_page.py`` then makes the page and the picture of what came out.
 
 ``--balance`` is trained with every seed, and every ``--sweep`` with the first, to show what a smaller or larger weight
-does. The first seed is certified, with the others beside it; none is chosen by its result.
+does. The first seed is certified, with the others beside it; none is chosen by its result. What the certificate needs
+of each model is measured in parts (``measure_ahead.py``), so that they can run side by side: ``--at-once 16``.
 
 ``--corpus`` is any English text to mitigate with, ``--wikitext`` a folder with ``valid.txt`` and ``test.txt``,
 ``--sst2`` a folder with ``train.tsv`` and ``dev.tsv``. StereoSet and CrowS-Pairs are fetched by name unless files are
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fetch import fetch
+from measure_ahead import ANSWERS, CLASSIFIERS, MALOR, OTHER_RUNS, SEEDS
 from surprise import some_sentences, surprise
 
 PROMPTS = tuple(
@@ -36,6 +39,7 @@ PROMPTS = tuple(
 )
 WORDS = 16
 """New tokens of each sample."""
+AHEAD = Path(__file__).with_name("measure_ahead.py")
 
 
 def evenhand(*arguments: object, codes: Sequence[int] = (0,)) -> None:
@@ -66,21 +70,32 @@ def write_samples(models: dict[str, str], out: Path) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and the steps that have to be done before it."""
+    """What Python runs, and the steps that have to be done before it."""
 
     words: Sequence[object]
     after: Sequence[str] = ()
+    can_wait: bool = False
+    """Whether others go first on a GPU that they share through NVIDIA's MPS."""
+
+    @classmethod
+    def evenhand(cls, *words: object, after: Sequence[str] = (), can_wait: bool = False) -> Step:
+        """A command of the package."""
+        return cls(("-m", "evenhand", *words), after, can_wait)
 
 
 def run_steps(steps: dict[str, Step], logs: Path, *, at_once: int, codes: Sequence[int] = (0,)) -> None:
-    """Run commands as early as they can be, in their order, some side by side; what each says goes to a log."""
+    """Run steps as early as they can be, in their order, some side by side; what each says goes to a log."""
 
     def run(name: str) -> str:
         words = [str(argument) for argument in steps[name].words]
-        print("$ evenhand", *words, flush=True)
+        print("$ python", *words, flush=True)
         with (logs / f"{name}.log").open("w", encoding="utf-8") as log:
             finished = subprocess.run(
-                [sys.executable, "-m", "evenhand", *words], check=False, stdout=log, stderr=subprocess.STDOUT
+                [sys.executable, *words],
+                check=False,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "CUDA_MPS_CLIENT_PRIORITY": str(int(steps[name].can_wait))},
             )
         if finished.returncode not in codes:
             raise SystemExit(f"{name} ended with {finished.returncode}; see {log.name}")
@@ -123,11 +138,11 @@ def main() -> None:
     parser.add_argument("--sst2", type=Path, required=True)
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
-    parser.add_argument("--balance", type=float, default=6.0)
-    parser.add_argument("--sweep", type=float, nargs="*", default=[4.0], help="other balances, with one seed")
+    parser.add_argument("--balance", type=float, default=4.0)
+    parser.add_argument("--sweep", type=float, nargs="*", default=[1.5], help="other balances, with one seed")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--learning-rate", type=float, default=1.5e-4)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     chosen = parser.parse_args()
 
@@ -144,44 +159,51 @@ def main() -> None:
     folders = {training: chosen.folder / f"even-{training[0]:g}-{training[1]}" for training in trainings}
     even, *others = (folders[training] for training in trainings[: chosen.seeds])
     text = chosen.wikitext / "test.txt"
-    held_out = ("--held-out", text, "--corpus", chosen.corpus, "--settled-text", text)
+    certified_on = (
+        "--held-out", text, "--corpus", chosen.corpus, "--settled-text", text, "--data", chosen.stereoset,
+        "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--language", "en", "--out", certificate,
+        "--margin", "perplexity=0.3%",
+    )  # fmt: skip
     training = {
-        folder.name: Step(
-            ("mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", folder)
+        folder.name: Step.evenhand(
+            "mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", folder
         )
         for (balance, seed), folder in folders.items()
     }
-    probing = {
-        f"probe-{folder.name}": Step(
-            ("probe", folder, "--direction", "both", "--out", chosen.folder / "after"), after=[folder.name]
-        )
-        for folder in folders.values()
+    runs_ahead, classifiers = (MALOR, OTHER_RUNS), tuple(f"{ANSWERS}{seed}" for seed in range(CLASSIFIERS))
+
+    def ahead(measured: Path, role: str, parts: Sequence[str], after: Sequence[str] = ()) -> dict[str, Step]:
+        """What a certificate needs of one model, in parts that can run side by side."""
+        words = (AHEAD, measured, "--original", model, "--role", role, *certified_on, "--part")
+        return {f"{role}-{part}": Step((*words, part), after, can_wait=not after) for part in parts}
+
+    original = ahead(model, "before", (*runs_ahead, *classifiers))
+    first = ahead(even, "after", (*runs_ahead, *classifiers), after=[even.name])
+    others_ahead = {
+        name: step
+        for number, other in enumerate(others, start=2)
+        for name, step in ahead(other, f"after-{number}", runs_ahead, after=[other.name]).items()
     }
-    seeds = [even.name, *(other.name for other in others)]
     run_steps(
         {
-            **{name: training.pop(name) for name in seeds},
-            "audit": Step(("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs)),
-            "probe": Step(("probe", model, "--direction", "both", "--out", runs)),
-            "crows-pairs": Step(
-                ("probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs)
-            ),
-            "certificate": Step(
-                (
-                    "certify", model, even, *held_out, "--data", chosen.stereoset, "--crows-pairs", chosen.crows_pairs,
-                    "--labelled", chosen.sst2, "--margin", "perplexity=0.3%", "--out", certificate,
-                ),
-                after=[even.name],
-            ),
-            "seeds": Step(
-                (
-                    "certify", model, even, *(word for other in others for word in ("--also", other)), *held_out,
-                    "--margin", "perplexity=0.3%", "--out", chosen.folder / "seeds.html",
-                ),
-                after=seeds,
-            ),
             **training,
-            **probing,
+            **original,
+            "audit": Step.evenhand(
+                "audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs, can_wait=True
+            ),
+            "probe": Step.evenhand("probe", model, "--direction", "both", "--out", runs, can_wait=True),
+            "crows-pairs": Step.evenhand(
+                "probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs, can_wait=True
+            ),
+            **first,
+            "certificate": Step.evenhand(
+                "certify", model, even, *certified_on, after=[*original, *first]
+            ),
+            **others_ahead,
+            "seeds": Step(
+                (AHEAD, even, *others, "--original", model, *certified_on, "--part", SEEDS),
+                after=["before-malor", "before-other-runs", "after-malor", "after-other-runs", *others_ahead],
+            ),
         },
         chosen.folder / "logs",
         at_once=chosen.at_once,

@@ -133,9 +133,10 @@ class ModelMeasurer:
 
     def answers(self, data: LabelledText) -> Floats:
         """Where classifiers are right: one row per seed, one column per judged example."""
-        return np.array([self._answers(data, seed) for seed in range(self.plan.finetuning.seeds)])
+        return np.array([self.answers_of_seed(data, seed) for seed in range(self.plan.finetuning.seeds)])
 
-    def _answers(self, data: LabelledText, seed: int) -> Floats:
+    def answers_of_seed(self, data: LabelledText, seed: int) -> Floats:
+        """Where the classifier of one seed is right."""
         finetuning = self.plan.finetuning
         judged = min(len(data.judged), finetuning.judged_examples)
 
