@@ -35,12 +35,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.malor.results import Correlation, OccupationLean
-from evenhand.stats.crossed import (
-    CROSSED_ABSOLUTE,
-    absolute_deviation_interval,
-    absolute_mean_interval,
-    crossed_mean_interval,
-)
+from evenhand.stats.absolute_means import ABSOLUTE_MEAN, absolute_mean_interval
+from evenhand.stats.crossed import CROSSED_DEVIATION, absolute_deviation_interval, crossed_mean_interval
 from evenhand.stats.intervals import Interval, cluster_interval, flip_test
 from evenhand.stats.resampling import Resampling
 
@@ -94,31 +90,30 @@ def _known_leans(ratios: LogRatios) -> Floats:
 
 NOTHING = "nothing could be asked"
 
-FEWEST_STRUCTURES = 7
-"""Below these no pattern of signs is rarer than the level of a test."""
+FEWEST_STRUCTURES = 6
+"""Below these no pattern of signs is rare enough to show that MALoR is above 0."""
 
 _TINY = 1e-12
 """Bits below which there is nothing but rounding."""
 
-FLIP_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
-TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures or the base rate exclude it"
+FLIP_METHOD = f"{CROSSED_DEVIATION}; 0 unless sign flips of structures exclude it"
+TESTED_METHOD = f"{ABSOLUTE_MEAN}; 0 unless sign flips of structures or the base rate exclude it"
 
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     """MALoR with its interval.
 
-    The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
-    that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
-    Occupations that all lean alike hardly differ from flip to flip, so that a base rate that is surely away from 0 is
-    enough by itself. The interval is of the lean without noise. It is stretched to hold the value, which noise can
-    raise above it.
+    Close to 0 an interval can only miss by starting too high, so that all cases that it may miss are left to the test
+    for its lower end. Below six structures no sign pattern is that rare, and the lower end is 0. Occupations that all
+    lean alike hardly differ from flip to flip, so that a base rate that is surely away from 0 is enough by itself. The
+    interval is of the lean without noise. It is stretched to hold the value, which noise can raise above it.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = absolute_mean_interval(known.values, confidence=resampling.confidence)
     if known.structures < FEWEST_STRUCTURES or not _leans_as_one(known, confidence=resampling.confidence):
-        interval = _tested(interval, known, resampling=resampling)
+        interval = _tested(interval, known, level=1 - resampling.confidence, resampling=resampling)
     return _estimate(malor(known), replace(interval, method=TESTED_METHOD), known)
 
 
@@ -148,18 +143,16 @@ def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
         return Estimate.undefined(NOTHING)
     interval = absolute_deviation_interval(known.values, confidence=resampling.confidence)
     beyond = LogRatios(known.values - np.nanmean(known.values, axis=0))
-    return _estimate(spread(known), _tested(interval, beyond, resampling=resampling), known)
+    interval = _tested(interval, beyond, level=(1 - resampling.confidence) / 2, resampling=resampling)
+    return _estimate(spread(known), replace(interval, method=FLIP_METHOD), known)
 
 
-def _tested(interval: Interval, ratios: LogRatios, *, resampling: Resampling) -> Interval:
+def _tested(interval: Interval, ratios: LogRatios, *, level: float, resampling: Resampling) -> Interval:
     """With a lower end of 0 unless the leans are more consistent over structures than chance allows."""
-    if math.isnan(interval.low):
+    if not interval.low > 0:
         return interval
-    low = interval.low
-    if low > 0:
-        chance = flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
-        low = low if chance <= (1 - resampling.confidence) / 2 else 0.0
-    return Interval(low, interval.high, FLIP_METHOD)
+    chance = flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
+    return interval if chance <= level else replace(interval, low=0.0)
 
 
 def field_estimates(

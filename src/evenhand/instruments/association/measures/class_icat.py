@@ -43,7 +43,12 @@ from evenhand.instruments.association.measures.class_means import (
 from evenhand.instruments.association.measures.icat import combine
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
-from evenhand.stats.cluster_shares import dispersion_test, folding_bias, mixing_distribution
+from evenhand.stats.cluster_shares import (
+    dispersion_test,
+    folding_bias,
+    largest_folded_share,
+    mixing_distribution,
+)
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 
@@ -100,8 +105,11 @@ def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interva
     )
     corrected = value - MACRO_ICAT.value(totals)
     reach = math.hypot(sampled, _DOUBT * corrected)
-    alike = dispersion_test(totals.stereotype, totals.items) > (1 - resampling.confidence) / 2
-    high = max(value + reach, upper.high) if alike else value + reach
+    largest = largest_folded_share(totals.stereotype, totals.items, confidence=resampling.confidence)
+    lms = float(mean_language_modelling_score(totals, np.ones((1, terms)))[0])
+    high = max(value + reach, 2 * lms * largest)
+    if dispersion_test(totals.stereotype, totals.items) > (1 - resampling.confidence) / 2:
+        high = max(high, upper.high)
     return Interval(max(0.0, value - reach), min(100.0, high), CORRECTED)
 
 
