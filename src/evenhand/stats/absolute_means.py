@@ -119,14 +119,14 @@ class _Shape:
 
     def _moment(self, order: int) -> float:
         count = len(self.standardised)
-        return float(np.mean(self.standardised**order)) * (count / (count - 1)) ** (order / 2)
+        return float(np.mean(self.standardised**order)) * math.pow(count / (count - 1), order / 2)
 
     @property
     def evidence_of_skewness(self) -> float:
         """From 0 to 1, which is a skewness that normal rows have in one of twenty cases."""
         count = len(self.standardised)
         if count < _FEWEST_SKEWED:
-            return 1.0
+            return 0.0
         error = math.sqrt(6 * (count - 2) / ((count + 1) * (count + 3)))
         return min(1.0, abs(self.skewness) / (float(special.ndtri(0.975)) * error))
 
