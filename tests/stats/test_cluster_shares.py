@@ -167,26 +167,23 @@ def slow_largest_folded_share(counts: list[int], size: int, *, confidence: float
     chances = np.array([stats.binom.pmf(count, size, GRID) for count in counts])
     folded = np.where(np.isclose(np.abs(GRID - 0.5), 0.0125), 0.5, np.minimum(GRID, 1 - GRID))
     whole = optimize.LinearConstraint(np.ones((1, len(GRID))), 1, 1)
-    bounds = optimize.Bounds(np.zeros(len(GRID)), np.ones(len(GRID)))
+    bounds = [(0.0, 1.0)] * len(GRID)
+    start: Floats = np.full(len(GRID), 1 / len(GRID))
 
     def likelihood(mixing: Floats) -> Floats:
         return np.array([np.log(np.maximum(1e-300, chances @ mixing)).sum()])
 
-    likeliest = optimize.minimize(
-        lambda mixing: -float(likelihood(mixing)[0]),
-        np.full(len(GRID), 1 / len(GRID)),
-        method="SLSQP",
-        bounds=bounds,
-        constraints=[whole],
-    )
+    def unlikelihood(mixing: Floats) -> float:
+        return -float(likelihood(mixing)[0])
+
+    def minus_mean(mixing: Floats) -> float:
+        return -float(mixing @ folded)
+
+    likeliest = optimize.minimize(unlikelihood, start, method="SLSQP", bounds=bounds, constraints=[whole])
     lost = stats.t.ppf((1 + confidence) / 2, len(counts) - 1) ** 2 / 2
     likely = optimize.NonlinearConstraint(likelihood, -likeliest.fun - lost, np.inf)
     found = optimize.minimize(
-        lambda mixing: -float(mixing @ folded),
-        likeliest.x,
-        method="SLSQP",
-        bounds=bounds,
-        constraints=[whole, likely],
+        minus_mean, likeliest.x, method="SLSQP", bounds=bounds, constraints=[whole, likely]
     )
     return -float(found.fun)
 
