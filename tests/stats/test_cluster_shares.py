@@ -15,6 +15,7 @@ from evenhand.stats.cluster_shares import (
     NEVER,
     dispersion_test,
     folding_bias,
+    largest_folded_share,
     mixing_distribution,
     profile_interval,
     share_interval,
@@ -159,6 +160,50 @@ def test_a_weight_counts_a_term_as_often_as_it_says() -> None:
     weighted = mixing_distribution(counts, sizes, np.array([[2.0, 0, 1]]))
     repeated = mixing_distribution(counts[[0, 0, 2]], sizes, np.ones((1, 3)))
     assert weighted == pytest.approx(repeated)
+
+
+def slow_largest_folded_share(counts: list[int], size: int, *, confidence: float) -> float:
+    """By a general optimiser, over all distributions on the grid that lose no more likelihood than allowed."""
+    chances = np.array([stats.binom.pmf(count, size, GRID) for count in counts])
+    folded = np.where(np.isclose(np.abs(GRID - 0.5), 0.0125), 0.5, np.minimum(GRID, 1 - GRID))
+    whole = optimize.LinearConstraint(np.ones((1, len(GRID))), 1, 1)
+    bounds = [(0.0, 1.0)] * len(GRID)
+    start: Floats = np.full(len(GRID), 1 / len(GRID))
+
+    def likelihood(mixing: Floats) -> Floats:
+        return np.array([np.log(np.maximum(1e-300, chances @ mixing)).sum()])
+
+    def unlikelihood(mixing: Floats) -> float:
+        return -float(likelihood(mixing)[0])
+
+    def minus_mean(mixing: Floats) -> float:
+        return -float(mixing @ folded)
+
+    likeliest = optimize.minimize(unlikelihood, start, method="SLSQP", bounds=bounds, constraints=[whole])
+    lost = stats.t.ppf((1 + confidence) / 2, len(counts) - 1) ** 2 / 2
+    likely = optimize.NonlinearConstraint(likelihood, -likeliest.fun - lost, np.inf)
+    found = optimize.minimize(
+        minus_mean, likeliest.x, method="SLSQP", bounds=bounds, constraints=[whole, likely]
+    )
+    return -float(found.fun)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("counts", [[4, 5, 8, 7, 3, 8, 8, 4, 1, 8], [0, 1, 8, 8, 0, 7, 8, 0, 2, 8, 8, 7]])
+def test_the_largest_folded_share_is_that_of_a_general_optimiser(
+    counts: list[int], confidence: float
+) -> None:
+    found = largest_folded_share(
+        np.array(counts, dtype=np.float64), np.full(len(counts), 8.0), confidence=confidence
+    )
+    # The EM algorithm is stopped while distributions are still smooth, so a little is left between the two.
+    assert found == pytest.approx(slow_largest_folded_share(counts, 8, confidence=confidence), abs=0.02)
+
+
+def test_clusters_that_are_all_even_may_all_have_a_share_of_one_half() -> None:
+    assert largest_folded_share(np.full(20, 4.0), np.full(20, 8.0), confidence=0.95) == pytest.approx(
+        0.5, abs=0.005
+    )
 
 
 def test_dispersion_is_the_chi_squared_test_of_a_table() -> None:

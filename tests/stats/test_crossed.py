@@ -13,7 +13,6 @@ from evenhand.stats.crossed import (
     CrossedVariance,
     absolute_deviation_interval,
     absolute_difference_interval,
-    absolute_mean_interval,
     crossed_mean_interval,
     deviation_difference_interval,
     p_value_of,
@@ -58,25 +57,9 @@ def test_the_interval_of_the_mean_joins_the_margins_of_rows_and_columns() -> Non
     assert (found.high + found.low) / 2 == pytest.approx(cells.mean())
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_far_from_zero_the_absolute_mean_has_the_interval_of_the_mean(sign: int) -> None:
-    cells = table(20.0)
-    plain = crossed_mean_interval(cells, confidence=0.95)
-    found = absolute_mean_interval(sign * cells, confidence=0.95)
-    assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=1e-6)
-
-
 def test_a_shift_of_all_rows_does_not_move_their_deviation() -> None:
     found, shifted = (absolute_deviation_interval(table(mean), confidence=0.95) for mean in (0.0, 3.0))
     assert (found.low, found.high) == pytest.approx((shifted.low, shifted.high))
-
-
-def test_missing_cells_leave_the_rest_as_it_is() -> None:
-    cells = table(0.4, rows=30, columns=20)
-    holes = cells.copy()
-    holes[3, 4] = holes[10, 0] = np.nan
-    whole, rest = (absolute_mean_interval(own, confidence=0.95) for own in (cells, holes))
-    assert (rest.low, rest.high) == pytest.approx((whole.low, whole.high), rel=0.05)
 
 
 def test_far_from_zero_the_difference_has_the_interval_of_the_mean_difference() -> None:
@@ -97,7 +80,6 @@ def test_a_single_row_or_column_has_no_interval(rows: int, columns: int) -> None
     cells = np.ones((rows, columns))
     intervals = (
         crossed_mean_interval(cells, confidence=0.95),
-        absolute_mean_interval(cells, confidence=0.95),
         absolute_deviation_interval(cells, confidence=0.95),
         absolute_difference_interval(cells, cells, confidence=0.95),
         deviation_difference_interval(cells, cells, confidence=0.95),

@@ -153,6 +153,9 @@ GRID = np.linspace(0.0125, 0.9875, 40)
 
 _STEPS = 120
 
+_PULLS = np.append(0.0, np.geomspace(1, 1_000, 15))
+"""From none to one that no data withstand."""
+
 _ROWS = 500
 """Rows of weights at a time, so that memory stays small."""
 
@@ -163,16 +166,39 @@ def mixing_distribution(counts: Floats, sizes: Floats, weights: Floats) -> Float
     The nonparametric maximum likelihood estimate by the EM algorithm (Laird 1978, "Nonparametric maximum likelihood
     estimation of a mixing distribution"), stopped after a fixed number of steps, which keeps it smooth.
     """
-    logs = counts[:, None] * np.log(GRID) + (sizes - counts)[:, None] * np.log1p(-GRID)
-    likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
+    likelihoods = _likelihoods(counts, sizes)
     parts = [_mixing(likelihoods, weights[start : start + _ROWS]) for start in range(0, len(weights), _ROWS)]
     return np.concatenate(parts)
 
 
-def _mixing(likelihoods: Floats, weights: Floats) -> Floats:
+def largest_folded_share(counts: Floats, sizes: Floats, *, confidence: float) -> float:
+    """The largest mean of min(p, 1 - p) over clusters that some distribution of their true shares makes likely enough.
+
+    The upper end of its profile likelihood, with a t quantile for the number of clusters. A pull towards larger means
+    stands for each of them (a Lagrange multiplier), and the distribution that is likeliest under a pull is found as the
+    one without is: the factors of the EM algorithm are the gradient, whatever its positive terms are (Baum and Eagon
+    1967, "An inequality with applications to statistical estimation").
+    """
+    # The two shares next to 0.5 stand for it too: data do not tell them apart, and it has the largest minimum.
+    folded = np.where(np.abs(GRID - 0.5) < GRID[1] - GRID[0], 0.5, np.minimum(GRID, 1 - GRID))
+    likelihoods = _likelihoods(counts, sizes)
+    mixing = _mixing(likelihoods, np.ones((len(_PULLS), len(counts))), _PULLS[:, None] * folded)
+    logs = np.log(mixing @ likelihoods.T).sum(axis=1)
+    lost = np.maximum.accumulate(np.sqrt(2 * np.maximum(0.0, logs[0] - logs)))
+    return float(np.interp(special.stdtrit(len(counts) - 1, (1 + confidence) / 2), lost, mixing @ folded))
+
+
+def _likelihoods(counts: Floats, sizes: Floats) -> Floats:
+    """Of each share of ``GRID`` in each cluster, relative to the likeliest."""
+    logs = counts[:, None] * np.log(GRID) + (sizes - counts)[:, None] * np.log1p(-GRID)
+    relative: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return relative
+
+
+def _mixing(likelihoods: Floats, weights: Floats, pulls: Floats | float = 0.0) -> Floats:
     mixing = np.full((len(weights), len(GRID)), 1 / len(GRID))
     for _ in range(_STEPS):
-        mixing = mixing * ((weights / (mixing @ likelihoods.T)) @ likelihoods)
+        mixing = mixing * ((weights / (mixing @ likelihoods.T)) @ likelihoods + pulls)
         mixing /= mixing.sum(axis=1, keepdims=True)
     return mixing
 

@@ -6,12 +6,11 @@ layout, in the form that allows missing cells (Cameron, Gelbach and Miller 2011,
 clustering"). Parts with their own degrees of freedom are put together as squares of margins (Zou and Donner 2008,
 "Construction of confidence limits about effect measures", the method MOVER).
 
-The mean absolute row mean needs more, because an absolute value folds: noise can only raise it where rows are close
-to 0. With row means standardised to z, the value would be ``mean of |m + s z|`` if the true mean were m and the true
-standard deviation of rows s. Its interval is the range of that over all m and s that the data allow, within the ellipse
-of an approximate profile likelihood (Venzon and Moolgavkar 1988). The variance of the noise is taken off s, and
-s varies as a standard deviation does, more where tails are heavy (Bonett 2006, "Approximate confidence interval for
-standard deviation of nonnormal distributions").
+The mean absolute distance of rows from their mean needs more: noise raises it, and rows say more about their standard
+deviation than about it. Its interval is the range of that distance over all standard deviations that the data allow,
+together with what a standard deviation does not say about it. The variance of the noise is taken off, and a standard
+deviation varies more where tails are heavy (Bonett 2006, "Approximate confidence interval for standard deviation of
+nonnormal distributions"). The mean absolute row mean itself has a module of its own, ``absolute_means``.
 
 Two models are asked the same, so rows and columns of their tables belong together, and their differences are paired.
 """
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -31,7 +30,7 @@ from evenhand.stats.resampling import Floats
 
 CROSSED_MEAN = "t over occupations and structures"
 
-CROSSED_ABSOLUTE = "profile over occupations and structures"
+CROSSED_DEVIATION = "profile over occupations and structures"
 
 CROSSED_DIFFERENCE = "paired profile over occupations and structures"
 
@@ -42,6 +41,9 @@ TOO_FEW = "an interval needs at least two occupations and two structures"
 TOO_FEW_DEVIATING = "an interval of how occupations differ needs at least three of them"
 
 _FEWEST_DEVIATING = 3
+
+_PROFILED = 17
+"""Standard deviations that are tried, from one end of their interval to the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,8 @@ class CrossedVariance:
 
     def reach(self, confidence: float) -> float:
         """Half the length of the interval of the mean."""
-        by_row = _t(self.rows, confidence) ** 2 * self.between_rows / self.rows
-        by_column = _t(self.columns, confidence) ** 2 * self.shared
+        by_row = t_quantile(self.rows, confidence) ** 2 * self.between_rows / self.rows
+        by_column = t_quantile(self.columns, confidence) ** 2 * self.shared
         return math.sqrt(by_row + by_column)
 
 
@@ -125,19 +127,6 @@ def crossed_mean_interval(table: Floats, *, confidence: float) -> Interval:
     return Interval(variance.mean - reach, variance.mean + reach, CROSSED_MEAN)
 
 
-def absolute_mean_interval(table: Floats, *, confidence: float) -> Interval:
-    """Interval of the mean absolute row mean, without the noise and the column effects that move row means."""
-    if min(table.shape) < 2:
-        return Interval.missing(TOO_FEW)
-    variance = CrossedVariance.of(table)
-    reach = variance.reach(confidence)
-    interval = _profile(variance, variance.mean, reach=reach, confidence=confidence)
-    # It is never below the distance of rows from their mean, nor below their mean: either bound holds by itself. The
-    # ellipse alone would start too high where columns vary by far more than rows do, and the mean is about 0.
-    apart = _profile(variance, 0.0, reach=0.0, confidence=confidence)
-    return replace(interval, low=min(interval.low, max(apart.low, abs(variance.mean) - reach)))
-
-
 def absolute_difference_interval(before: Floats, after: Floats, *, confidence: float) -> Interval:
     """Interval of the mean absolute row mean of one table minus that of another, of the same rows and columns.
 
@@ -148,11 +137,13 @@ def absolute_difference_interval(before: Floats, after: Floats, *, confidence: f
         return Interval.missing(TOO_FEW)
     first, second = (CrossedVariance.of(table) for table in (before, after))
     along = np.stack(_disk(), axis=1)
-    shifts = _t(first.columns, confidence) * along @ _shared_root(before, after).T
+    shifts = t_quantile(first.columns, confidence) * along @ _shared_root(before, after).T
     differences = _shifted(second.without_noise, shifts[:, 1]) - _shifted(first.without_noise, shifts[:, 0])
     with_noise = _shifted(second.row_means, shifts[:, 1]) - _shifted(first.row_means, shifts[:, 0])
     errors = with_noise.std(axis=1, ddof=1) / math.sqrt(first.rows)
-    margins = _t(first.rows, confidence) * errors * np.sqrt(np.maximum(0.0, 1 - (along**2).sum(axis=1)))
+    margins = (
+        t_quantile(first.rows, confidence) * errors * np.sqrt(np.maximum(0.0, 1 - (along**2).sum(axis=1)))
+    )
     values = differences.mean(axis=1)
     return Interval(float((values - margins).min()), float((values + margins).max()), CROSSED_DIFFERENCE)
 
@@ -180,7 +171,20 @@ def absolute_deviation_interval(table: Floats, *, confidence: float) -> Interval
     """Interval of the mean absolute distance of row means from their mean, which column effects do not move."""
     if min(table.shape) < 2:
         return Interval.missing(TOO_FEW)
-    return _profile(CrossedVariance.of(table), 0.0, reach=0.0, confidence=confidence)
+    variance = CrossedVariance.of(table)
+    spread = math.sqrt(variance.between_rows)
+    standardised = (variance.row_means - variance.mean) / spread if spread else np.zeros(variance.rows)
+    along = np.linspace(-1, 1, _PROFILED)
+    variances = variance.between_rows * np.exp(
+        _log_variance_errors(along, standardised, confidence=confidence)
+    )
+    distances = np.abs(standardised)
+    values = np.sqrt(np.maximum(0.0, variances - variance.noise)) * distances.mean()
+    # What a standard deviation does not say about the distances is another error, independent of its own.
+    own = math.sqrt(max(0.0, variance.between_rows - variance.noise)) * distances
+    remainder = t_quantile(variance.rows, confidence) * _unexplained_error(own, standardised)
+    rest = remainder * np.sqrt(1 - along**2)
+    return Interval(max(0.0, float((values - rest).min())), float((values + rest).max()), CROSSED_DEVIATION)
 
 
 def deviation_difference_interval(before: Floats, after: Floats, *, confidence: float) -> Interval:
@@ -197,7 +201,7 @@ def deviation_difference_interval(before: Floats, after: Floats, *, confidence: 
     own, *without_row = _deviations(second, second.noise) - _deviations(first, first.noise)
     with_noise = (_deviations(second, 0.0) - _deviations(first, 0.0))[1:]
     error = max(_jackknife_error(np.array(without_row)), _jackknife_error(with_noise))
-    reach = _t(first.rows, confidence) * error
+    reach = t_quantile(first.rows, confidence) * error
     return Interval(float(own) - reach, float(own) + reach, DEVIATION_DIFFERENCE)
 
 
@@ -223,24 +227,6 @@ def _deviation(row_means: Floats, noise: float) -> Floats:
 
 def _jackknife_error(replicates: Floats) -> float:
     return math.sqrt((len(replicates) - 1) * float(replicates.var()))
-
-
-def _profile(variance: CrossedVariance, mean: float, *, reach: float, confidence: float) -> Interval:
-    """The range of ``mean of |m + s z|`` over all m and s that the data allow."""
-    spread = math.sqrt(variance.between_rows)
-    standardised = (variance.row_means - variance.mean) / spread if spread else np.zeros(variance.rows)
-    along_mean, along_spread = _disk()
-    variances = variance.between_rows * np.exp(
-        _log_variance_errors(along_spread, standardised, confidence=confidence)
-    )
-    spreads = np.sqrt(np.maximum(0.0, variances - variance.noise))
-    values = np.abs((mean + reach * along_mean)[:, None] + spreads[:, None] * standardised).mean(axis=1)
-    # What neither mean nor standard deviation says about the absolute values is a third error, independent of both.
-    own = np.abs(mean + math.sqrt(max(0.0, variance.between_rows - variance.noise)) * standardised)
-    remainder = _t(variance.rows, confidence) * _unexplained_error(own, standardised)
-    rest = remainder * np.sqrt(np.maximum(0.0, 1 - along_mean**2 - along_spread**2))
-    low, high = max(0.0, float((values - rest).min())), float((values + rest).max())
-    return Interval(low, high, CROSSED_ABSOLUTE)
 
 
 SMALLEST_P = 1e-6
@@ -299,5 +285,6 @@ def _disk() -> tuple[Floats, Floats]:
     return (radius * np.cos(angle)).ravel(), (radius * np.sin(angle)).ravel()
 
 
-def _t(count: int, confidence: float) -> float:
+def t_quantile(count: int, confidence: float) -> float:
+    """How many standard errors an interval reaches to either side, with an error that so many units tell."""
     return float(special.stdtrit(count - 1, (1 + confidence) / 2))

@@ -35,12 +35,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.malor.results import Correlation, OccupationLean
-from evenhand.stats.crossed import (
-    CROSSED_ABSOLUTE,
-    absolute_deviation_interval,
-    absolute_mean_interval,
-    crossed_mean_interval,
-)
+from evenhand.stats.absolute_means import ABSOLUTE_MEAN, absolute_mean_interval
+from evenhand.stats.crossed import CROSSED_DEVIATION, absolute_deviation_interval, crossed_mean_interval
 from evenhand.stats.intervals import Interval, cluster_interval, flip_test
 from evenhand.stats.resampling import Resampling
 
@@ -95,31 +91,43 @@ def _known_leans(ratios: LogRatios) -> Floats:
 NOTHING = "nothing could be asked"
 
 FEWEST_STRUCTURES = 7
-"""Below these no pattern of signs is rarer than the level of a test."""
+"""Below these no pattern of signs is rare enough to show that occupations differ, and MALoR is not told from 0."""
 
 _TINY = 1e-12
 """Bits below which there is nothing but rounding."""
 
-FLIP_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
-TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures or the base rate exclude it"
+FLIP_METHOD = f"{CROSSED_DEVIATION}; 0 unless sign flips of structures exclude it"
+TESTED_METHOD = f"{ABSOLUTE_MEAN}; 0 unless sign flips of structures or the base rate exclude it"
 
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     """MALoR with its interval.
 
-    The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
-    that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
-    Occupations that all lean alike hardly differ from flip to flip, so that a base rate that is surely away from 0 is
-    enough by itself. The interval is of the lean without noise. It is stretched to hold the value, which noise can
+    Close to 0 an interval can only miss by starting too high, so that all cases that it may miss are left to the test
+    for its lower end. The interval is of the lean without noise. It is stretched to hold the value, which noise can
     raise above it.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = absolute_mean_interval(known.values, confidence=resampling.confidence)
-    if known.structures < FEWEST_STRUCTURES or not _leans_as_one(known, confidence=resampling.confidence):
-        interval = _tested(interval, known, resampling=resampling)
-    return _estimate(malor(known), replace(interval, method=TESTED_METHOD), known)
+    if interval.low > 0 and not _is_told_from_zero(known, resampling=resampling):
+        interval = replace(interval, low=0.0)
+    return _estimate(malor(known), interval, known, method=TESTED_METHOD)
+
+
+def _is_told_from_zero(ratios: LogRatios, *, resampling: Resampling) -> bool:
+    """Whether leans are more consistent over structures than chance allows, whatever distribution it has.
+
+    Occupations that all lean alike hardly differ from flip to flip, so that a base rate that is surely away from 0 is
+    enough by itself.
+    """
+    if ratios.structures < FEWEST_STRUCTURES:
+        return False
+    return (
+        _leans_as_one(ratios, confidence=resampling.confidence)
+        or _chance_of_lean(ratios, resampling=resampling) <= 1 - resampling.confidence
+    )
 
 
 def _leans_as_one(ratios: LogRatios, *, confidence: float) -> bool:
@@ -134,32 +142,29 @@ def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = crossed_mean_interval(known.values, confidence=resampling.confidence)
-    return _estimate(base_rate(known), interval, known)
+    return _estimate(base_rate(known), interval, known, method=interval.method)
 
 
 def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     """How far occupations lie from the base rate that they share, with its interval.
 
     Noise alone gives a spread. If occupations did not differ, what an answer has beyond the mean of its structure would
-    be as likely to have the opposite sign, so the lower end is 0 unless flips of whole structures exclude it.
+    be as likely to have the opposite sign, so the lower end is 0 unless flips of whole structures exclude it. A lower
+    end may be too high in half of the cases that the whole interval may miss.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = absolute_deviation_interval(known.values, confidence=resampling.confidence)
     beyond = LogRatios(known.values - np.nanmean(known.values, axis=0))
-    return _estimate(spread(known), _tested(interval, beyond, resampling=resampling), known)
+    if interval.low > 0 and _chance_of_lean(beyond, resampling=resampling) > (1 - resampling.confidence) / 2:
+        interval = replace(interval, low=0.0)
+    return _estimate(spread(known), interval, known, method=FLIP_METHOD)
 
 
-def _tested(interval: Interval, ratios: LogRatios, *, resampling: Resampling) -> Interval:
-    """With a lower end of 0 unless the leans are more consistent over structures than chance allows."""
-    if math.isnan(interval.low):
-        return interval
-    low = interval.low
-    if low > 0:
-        chance = flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
-        low = low if chance <= (1 - resampling.confidence) / 2 else 0.0
-    return Interval(low, interval.high, FLIP_METHOD)
+def _chance_of_lean(ratios: LogRatios, *, resampling: Resampling) -> float:
+    """Share of sign patterns over structures under which occupations lean as much."""
+    return flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
 
 
 def field_estimates(
@@ -288,7 +293,8 @@ def _lean_of_flips(ratios: LogRatios) -> Callable[[Floats], Floats]:
     return lean
 
 
-def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:
+def _estimate(value: float, interval: Interval, ratios: LogRatios, *, method: str) -> Estimate:
+    """The value with its interval, stretched to hold it."""
     if math.isfinite(interval.low):
-        interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
+        interval = Interval(min(value, interval.low), max(value, interval.high), method)
     return interval.around(value, n=int(np.isfinite(ratios.values).sum()), clusters=ratios.occupations)

@@ -16,8 +16,8 @@ Caveats:
     every single term lean: a truth of 77 reads 71 with 20 to 33 items for each term. The interval of macro
     ICAT is of that reading, with as many items for each term. Macro ICAT corrected takes chance out, by
     an estimate of how the true SS of terms are spread; with fewer than some ten items for each term
-    that is known badly. Unless terms differ more than chance allows, its interval reaches up to that
-    of micro ICAT.
+    that is known badly. So its interval reaches up to what any spread that suits the data would give,
+    and, unless terms differ more than chance allows, up to that of micro ICAT.
 
 References:
     Nadeem, Bethke and Reddy (2021), StereoSet, ACL. Öztürk et al. (2023), tables 5, 8 and 9. The spread
@@ -43,7 +43,12 @@ from evenhand.instruments.association.measures.class_means import (
 from evenhand.instruments.association.measures.icat import combine
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
-from evenhand.stats.cluster_shares import dispersion_test, folding_bias, mixing_distribution
+from evenhand.stats.cluster_shares import (
+    dispersion_test,
+    folding_bias,
+    largest_folded_share,
+    mixing_distribution,
+)
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 
@@ -86,8 +91,10 @@ def corrected_macro_icat(totals: ClusterTotals, weights: Floats) -> Floats:
 def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interval:
     """A t interval with the standard error of a bootstrap over terms, and with doubt about the correction.
 
-    Where all terms may have one SS, the estimate of their spread is too large more often than not; then the upper end
-    is at least that of micro ICAT, which is macro ICAT if terms do not differ.
+    The estimate of how terms are spread is smooth. Where most terms are alike and some are far off it is too smooth,
+    and corrects too little; so the upper end is at least what some spread that suits the data gives, with LMS, which
+    is known far better, as it is. Where all terms may have one SS, the estimate of their spread is too large more often
+    than not; then the upper end is at least that of micro ICAT, which is macro ICAT if terms do not differ.
     """
     terms = len(totals)
     upper = MICRO_ICAT.interval(totals, resampling=resampling)
@@ -100,8 +107,11 @@ def corrected_interval(totals: ClusterTotals, resampling: Resampling) -> Interva
     )
     corrected = value - MACRO_ICAT.value(totals)
     reach = math.hypot(sampled, _DOUBT * corrected)
-    alike = dispersion_test(totals.stereotype, totals.items) > (1 - resampling.confidence) / 2
-    high = max(value + reach, upper.high) if alike else value + reach
+    largest = largest_folded_share(totals.stereotype, totals.items, confidence=resampling.confidence)
+    lms = float(mean_language_modelling_score(totals, np.ones((1, terms)))[0])
+    high = max(value + reach, 2 * lms * largest)
+    if dispersion_test(totals.stereotype, totals.items) > (1 - resampling.confidence) / 2:
+        high = max(high, upper.high)
     return Interval(max(0.0, value - reach), min(100.0, high), CORRECTED)
 
 
