@@ -12,17 +12,30 @@ import argparse
 import html
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import altair as alt
+import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-from evenhand.certificate.verification import read_certificate
-from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
+from evenhand.certificate.bias import bias_rows
+from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.measuring import FIGURES_FOLDER
+from evenhand.certificate.plan import Margins
+from evenhand.certificate.quality_figures import accuracy_of_answers
+from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows
+from evenhand.reporting.numbers import unsigned
+from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, Bounds
+from evenhand.runs.certificate_quality import QualityRow
+from evenhand.runs.certificate_seeds import SeedsComparison
+from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES, read_mitigation_record
 from evenhand.runs.run import open_run
+from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Resampling
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section
@@ -31,24 +44,35 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "real-model.md"
 PICTURE = ROOT / "docs" / "images" / "real-model.png"
 RESULTS = Path(__file__).with_name("results.json")
+CERTIFICATE = "certificate"
 MALOR = "malor"
+KNOWLEDGE = "knowledge"
+JUDGED = 2_000
+"""Sentences of SST-2 that classifiers are judged by."""
+SHOWN = 12
+"""Sentences that both models go on with."""
+SHARE_NEUTRAL = 50.0
 BEFORE, AFTER = "#b35806", "#2166ac"
 
 
-def measured(folder: Path) -> list[dict[str, Any]]:
-    """The headline figures of every run before the mitigation."""
+def measured(folder: Path, rows: Sequence[BiasRow]) -> list[dict[str, Any]]:
+    """The headline figures of every run before the mitigation, and MALoR over all probes from rows of bias."""
     runs = (open_run(path) for path in sorted((folder / "runs").iterdir()) if path.is_dir())
-    return [
-        {
-            "instrument": run.record.instrument,
-            "measure": figure.key,
-            "value": figure.estimate.value,
-            "low": figure.estimate.low,
-            "high": figure.estimate.high,
-        }
+    figures = [
+        (run.record.instrument, figure.key, figure.estimate.value, Bounds.of(figure.estimate))
         for run in runs
+        if run.record.instrument != MALOR
         for figure in run.figures
         if figure.is_headline
+    ]
+    figures += [
+        (MALOR, row.measure.removesuffix(f", {ALL_PROBES}"), row.before, row.before_interval)
+        for row in rows
+        if row.sample == ALL_PROBES and not row.untrained_pair
+    ]
+    return [
+        {"instrument": instrument, "measure": measure, "value": value, "low": bounds.low, "high": bounds.high}
+        for instrument, measure, value, bounds in figures
     ]
 
 
@@ -62,6 +86,7 @@ def trainings(folder: Path) -> list[dict[str, Any]]:
             "epoch": metrics.epoch,
             "bias": dict(metrics.bias),
             "perplexity": metrics.quality[PERPLEXITY],
+            "in_passages": metrics.quality[PERPLEXITY_IN_PASSAGES],
             "kept": metrics.epoch == training.best.epoch,
         }
         for record in records
@@ -70,38 +95,71 @@ def trainings(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def probed(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """MALoR over all probes, by model and experiment."""
-    runs = [open_run(path) for path in sorted((folder / "after").iterdir()) if path.is_dir()]
-    original = next(
-        run for path in (folder / "runs").iterdir() if (run := open_run(path)).record.instrument == MALOR
+def measurements(folder: Path, role: str) -> Measurements:
+    """The runs of one model."""
+    runs = folder / CERTIFICATE / role
+    return Measurements(
+        {path.name: open_run(path) for path in sorted(runs.iterdir()) if path.name != FIGURES_FOLDER}, {}
     )
-    return {
-        run.record.name: {
-            figure.key: {
-                "value": figure.estimate.value, "low": figure.estimate.low, "high": figure.estimate.high,
-            }
-            for figure in run.figures
-            if figure.key.endswith(".gender.MALoR")
+
+
+def compared_models(folder: Path, roles: Sequence[str]) -> list[list[BiasRow]]:
+    """Every measure of bias, before and after, of each mitigated model."""
+    before = measurements(folder, "before")
+    return [
+        [keyed.row for keyed in bias_rows(before, measurements(folder, role), resampling=Resampling())]
+        for role in roles
+    ]
+
+
+def accuracy(folder: Path) -> QualityRow:
+    """Of classifiers that start from the original and from the first mitigated model."""
+
+    def answers(role: str) -> npt.NDArray[np.float64]:
+        parts = Parts(folder / CERTIFICATE / role / FIGURES_FOLDER)
+        found = [parts.get_array(key, (JUDGED,)) for key in parts if key.startswith("answers-")]
+        return np.array(found)
+
+    margin = -Margins().accuracy
+    return accuracy_of_answers(answers("before"), answers("after"), margin=margin, confidence=0.95)
+
+
+def samples(folder: Path) -> list[dict[str, str]]:
+    """How the original and the first mitigated model go on with some sentences of the package."""
+    tables = [
+        pl.read_parquet(folder / CERTIFICATE / role / KNOWLEDGE / "scores.parquet")
+        for role in ("before", "after")
+    ]
+    rows = [
+        {
+            "text": first["text"].partition("BLANK")[0],
+            "before": first["continuation"],
+            "after": second["continuation"],
         }
-        for run in (original, *runs)
-    }  # fmt: skip
+        for first, second in zip(*(table.iter_rows(named=True) for table in tables), strict=True)
+        if not first["sentence"].startswith("text ") and first["continuation"] and second["continuation"]
+    ]
+    return [rows[place] for place in np.linspace(0, len(rows) - 1, SHOWN).round().astype(int)]
 
 
 def collect(folder: Path) -> dict[str, Any]:
     """All figures of the page."""
-    certificate = read_certificate(folder / "certificate.json")
-    data = read_mitigation_record(next(path for path in folder.glob("even-*") if path.is_dir())).data
+    comparison = SeedsComparison.model_validate_json((folder / f"{CERTIFICATE}.seeds.json").read_bytes())
+    roles = ["after", *(f"after-{number}" for number in range(2, len(comparison.after) + 1))]
+    record = read_mitigation_record(next(path for path in folder.glob("even-*") if path.is_dir()))
+    models = compared_models(folder, roles)
     return {
-        "before": measured(folder),
-        "certificate": certificate.model_dump(
-            mode="json",
-            include={"verdict", "words", "trained", "untrained", "whole", "quality", "reported", "settings"},
-        ),
+        "before": measured(folder, models[0]),
+        "models": {
+            Path(name).name: [row.model_dump(mode="json") for row in rows]
+            for name, rows in zip(comparison.after, models, strict=True)
+        },
+        "seeds": comparison.model_dump(mode="json"),
+        "accuracy": accuracy(folder).model_dump(mode="json"),
         "trainings": trainings(folder),
-        "probed": probed(folder),
-        "data": data.counts if data else {},
-        "samples": json.loads((folder / "samples.json").read_text(encoding="utf-8")),
+        "recipe": record.recipe.model_dump(mode="json") if record.recipe else {},
+        "data": record.data.counts if record.data else {},
+        "samples": samples(folder),
     }
 
 
@@ -110,13 +168,20 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def certified_table(certificate: Certificate) -> str:
-    """One row per measure, as the command prints them, without the parts of what was not trained on."""
-    parts = {row.measure for row in certificate.untrained if row.part_of is not None}
-    rows = [row for row in certificate_rows(certificate) if row[0] not in parts]
+def seeds_table(results: dict[str, Any]) -> str:
+    """One row per measure, over all mitigated models, and accuracy of the first."""
+    comparison = SeedsComparison.model_validate(results["seeds"])
+    row = QualityRow.model_validate(results["accuracy"])
+    low, high = (signed(bound) for bound in (row.difference.low, row.difference.high))
+    rows = [
+        *seeds_rows(comparison),
+        (
+            f"{row.measure}, {Path(comparison.after[0]).name} alone", f"{row.before:.2f}", f"{row.after:.2f}",
+            f"{signed(row.difference.value)} points", f"{low} to {high}", row.verdict.value,
+        ),
+    ]  # fmt: skip
     return "\n".join(
-        f"| {' | '.join(cells)} |"
-        for cells in (CERTIFICATE_COLUMNS, ("---",) * len(CERTIFICATE_COLUMNS), *rows)
+        f"| {' | '.join(cells)} |" for cells in (SEEDS_COLUMNS, ("---",) * len(SEEDS_COLUMNS), *rows)
     )
 
 
@@ -124,7 +189,8 @@ def measured_table(figures: list[dict[str, Any]]) -> str:
     """One row per headline figure of the original."""
     lines = ["| instrument | figure | value | 95% interval |", "|---|---|---|---|"]
     lines += [
-        f"| {row['instrument']} | {row['measure']} | {row['value']:.2f} | {row['low']:.2f} to {row['high']:.2f} |"
+        f"| {row['instrument']} | {row['measure']} | {unsigned(row['value'])} | "
+        f"{unsigned(row['low'])} to {unsigned(row['high'])} |"
         for row in figures
     ]
     return "\n".join(lines)
@@ -138,8 +204,8 @@ def trainings_table(results: dict[str, Any]) -> str:
     keys = sorted(results["trainings"][0]["bias"])
     lines = [
         f"| balance | seed | kept epoch | {' | '.join(key.replace('.', ', ') for key in keys)} | "
-        "perplexity, WikiText-2 valid |",
-        f"|---|---|---|{'---|' * len(keys)}---|",
+        "perplexity of sentences | in passages |",
+        f"|---|---|---|{'---|' * len(keys)}---|---|",
     ]
     for (balance, seed), rows in sorted(of_training.items()):
         original, kept = rows[0], next(row for row in rows if row["kept"])
@@ -147,57 +213,76 @@ def trainings_table(results: dict[str, Any]) -> str:
             f"{kept['bias'][key]:.3f} ({signed(100 * (kept['bias'][key] / original['bias'][key] - 1), 0)}%)"
             for key in keys
         )
-        quality = 100 * (kept["perplexity"] / original["perplexity"] - 1)
-        lines.append(f"| {balance:g} | {seed} | {kept['epoch']} | {changes} | {signed(quality)}% |")
+        quality = " | ".join(
+            f"{signed(100 * (kept[text] / original[text] - 1))}%" for text in ("perplexity", "in_passages")
+        )
+        lines.append(f"| {balance:g} | {seed} | {kept['epoch']} | {changes} | {quality} |")
     return "\n".join(lines)
 
 
-def probed_table(models: dict[str, dict[str, dict[str, float]]]) -> str:
-    """One row per model, before and after each training."""
-    (_, original), *_ = models.items()
-    lines = [
-        f"| model | {' | '.join(key.split('.')[0] for key in original)} |",
-        f"|---|{'---|' * len(original)}",
-    ]
-    for name, figures in models.items():
-        cells = [
-            f"{figure['value']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}]"
-            + (
-                ""
-                if figures is original
-                else f", {signed(100 * (figure['value'] / original[key]['value'] - 1), 0)}%"
-            )
-            for key, figure in figures.items()
+def trained_rows(results: dict[str, Any], sample: str) -> list[list[BiasRow]]:
+    """MALoR in the direction that was trained, of each mitigated model."""
+    return [
+        [
+            row
+            for row in map(BiasRow.model_validate, rows)
+            if row.experiment
+            and not (row.part_of or row.direction or row.untrained_pair)
+            and row.sample == sample
         ]
-        lines.append(f"| {name.removesuffix('_en_malor')} | {' | '.join(cells)} |")
+        for rows in results["models"].values()
+    ]
+
+
+def models_table(results: dict[str, Any], sample: str) -> str:
+    """MALoR of each model, before and after each training."""
+    models = trained_rows(results, sample)
+    lines = [
+        f"| model | {' | '.join(str(row.experiment) for row in models[0])} |",
+        f"|---|{'---|' * len(models[0])}",
+        f"| original | {' | '.join(_with_interval(row.before, row.before_interval) for row in models[0])} |",
+    ]
+    for name, rows in zip(results["models"], models, strict=True):
+        cells = [
+            f"{_with_interval(row.after, row.after_interval)}, {signed(100 * (row.after / row.before - 1), 0)}%"
+            for row in rows
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    means = [
+        signed(100 * (fmean(row.after for row in rows) / rows[0].before - 1), 1) + "%"
+        for rows in zip(*models, strict=True)
+    ]
+    lines.append(f"| mean of {len(models)} | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
-def samples_block(samples: dict[str, list[dict[str, str]]]) -> str:
+def _with_interval(value: float, bounds: Bounds) -> str:
+    return f"{value:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
+
+
+def samples_block(rows: list[dict[str, str]]) -> str:
     """What both models write, folded behind a notice."""
-    rows = "\n".join(
-        f"<tr><td>{html.escape(before['prompt'])} …</td><td>{html.escape(before['text'])}</td>"
-        f"<td>{html.escape(after['text'])}</td></tr>"
-        for before, after in zip(samples["before"], samples["after"], strict=True)
+    cells = "\n".join(
+        f"<tr><td>{html.escape(row['text'])}…</td><td>{html.escape(row['before'])}</td>"
+        f"<td>{html.escape(row['after'])}</td></tr>"
+        for row in rows
     )
     return (
         "<details><summary>Show the sentences. A language model wrote them; they may be untrue or hurtful.</summary>\n"
         "<table><thead><tr><th>beginning</th><th>before</th><th>after</th></tr></thead><tbody>\n"
-        f"{rows}\n</tbody></table>\n</details>"
+        f"{cells}\n</tbody></table>\n</details>"
     )
 
 
-def picture(certificate: Certificate) -> Any:
-    """MALoR before and after beside what was not trained on."""
+def picture(results: dict[str, Any]) -> Any:
+    """MALoR before and after beside what was not trained on; every mitigated model is a mark of its own."""
+    shares = [
+        [row for row in map(BiasRow.model_validate, rows) if row.neutral == SHARE_NEUTRAL]
+        for rows in results["models"].values()
+    ]
     panels = [
-        _panel(
-            tuple(row for row in certificate.trained if row.part_of is None), "Trained on: MALoR in bits", 0.0
-        ),
-        _panel(
-            tuple(row for row in certificate.untrained if row.neutral == 50.0),
-            "Not trained on: shares in percent",
-            50.0,
-        ),
+        _panel(trained_rows(results, HELD_OUT), "Trained on: MALoR in bits", 0.0),
+        _panel(shares, "Not trained on: shares in percent", SHARE_NEUTRAL),
     ]
     return (
         alt.vconcat(*panels, spacing=24)
@@ -207,26 +292,35 @@ def picture(certificate: Certificate) -> Any:
     )
 
 
-def _panel(rows: tuple[BiasRow, ...], title: str, neutral: float) -> Any:
+def _panel(models: list[list[BiasRow]], title: str, neutral: float) -> Any:
     values = [
-        {"measure": row.title, "model": name, "value": value, "low": bounds.low, "high": bounds.high}
+        {
+            "measure": row.title,
+            "model": name,
+            "kind": kind,
+            "value": value,
+            "low": bounds.low,
+            "high": bounds.high,
+        }
+        for number, rows in enumerate(models, start=1)
         for row in rows
-        for name, value, bounds in (
-            ("before", row.before, row.before_interval),
-            ("after", row.after, row.after_interval),
+        for name, kind, value, bounds in (
+            *((("0", "before", row.before, row.before_interval),) if number == 1 else ()),
+            (str(number), "after, one mark per seed", row.after, row.after_interval),
         )
     ]
     shared = alt.Chart(alt.InlineData(values=values)).encode(
         y=alt.Y("measure:N", title=None, sort=None, axis=alt.Axis(labelLimit=320, ticks=False, domain=False)),
-        yOffset=alt.YOffset("model:N", sort=["before", "after"]),
+        yOffset=alt.YOffset("model:N", sort=None),
         color=alt.Color(
-            "model:N",
+            "kind:N",
             title=None,
-            scale=alt.Scale(domain=["before", "after"], range=[BEFORE, AFTER]),
-            legend=alt.Legend(orient="top", direction="horizontal"),
+            scale=alt.Scale(domain=["before", "after, one mark per seed"], range=[BEFORE, AFTER]),
+            legend=alt.Legend(orient="top", direction="horizontal", labelLimit=300),
         ),
     )
-    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=neutral == 0.0, padding=12))
+    scale = alt.Scale(domainMin=0) if neutral == 0.0 else alt.Scale(zero=False, padding=12)
+    x = alt.X("value:Q", title=None, scale=scale)
     rule = (
         alt.Chart(alt.InlineData(values=[{"neutral": neutral}]))
         .mark_rule(color="#444", strokeDash=[4, 3])
@@ -237,7 +331,7 @@ def _panel(rows: tuple[BiasRow, ...], title: str, neutral: float) -> Any:
     return (rule + bars + points).properties(
         title={"text": title, "subtitle": f"dashed: neutral ({neutral:g}); bars: 95% intervals"},
         width=460,
-        height=alt.Step(17),
+        height=alt.Step(13),
     )
 
 
@@ -248,20 +342,20 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, required=True)
     folder = parser.parse_args().folder
-    results, certificate = collect(folder), read_certificate(folder / "certificate.json")
+    results = collect(folder)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
     for name, content in (
         ("measured", measured_table(results["before"])),
         ("trainings", trainings_table(results)),
-        ("probed", probed_table(results["probed"])),
-        ("certified", certified_table(certificate)),
-        ("words", "\n".join(f"> {sentence}\n>" for sentence in certificate.words).removesuffix("\n>")),
+        ("probed", models_table(results, ALL_PROBES)),
+        ("held out", models_table(results, HELD_OUT)),
+        ("seeds", seeds_table(results)),
         ("samples", samples_block(results["samples"])),
     ):
         text = replace_section(text, name, content)
     PAGE.write_text(text, encoding="utf-8")
-    picture(certificate).save(PICTURE, scale_factor=1.6)
+    picture(results).save(PICTURE, scale_factor=1.6)
 
 
 if __name__ == "__main__":

@@ -256,7 +256,8 @@ class ReplayTokens:
     @cached_property
     def all(self) -> Tensor:
         """All of them, in rising order."""
-        return torch.cat([self.telling.all, *self.open_places.tokens]).unique()
+        tokens: Tensor = torch.unique(torch.cat([self.telling.all, *self.open_places.tokens]))
+        return tokens
 
     @cached_property
     def among_all(self) -> ReplayTokens:
