@@ -12,9 +12,6 @@ from evenhand.core.probes import GENDERS
 from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
 from evenhand.reporting.certificate.bias_words import (
     MOVES,
-    bias_detail,
-    bias_headline,
-    bias_scope,
     group_words,
     relative_words,
 )
@@ -29,61 +26,33 @@ from evenhand.reporting.certificate.plots import (
     perplexity_plot,
 )
 from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows, seeds_words
-from evenhand.reporting.certificate.untrained import (
-    UNTRAINED_HEADLINES,
-    UntrainedVerdict,
-    clearly_away,
-    untrained_verdict,
-    untrained_words,
-)
+from evenhand.reporting.certificate.statements import IDEAL, TONES, statements_of
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
-    QUALITY_HEADLINES,
     change_words,
     definitions,
     figure_words,
     flipped_words,
     margin_words,
-    moved_quality,
-    quality_detail,
     quality_outcome,
-    quality_scope,
     reported_words,
     turned_words,
     without_interval,
 )
 from evenhand.reporting.group_words import words_for
-from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
+from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
 from evenhand.reporting.prefixes import prefix_columns, prefix_rows
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
-from evenhand.reporting.words import as_sentence, language_name
+from evenhand.reporting.words import language_name
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import Certificate
 
-TONES = {
-    BiasVerdict.LOWERED: "good",
-    BiasVerdict.BASE_RATE: "open",
-    BiasVerdict.FLATTER: "bad",
-    BiasVerdict.NOT_LOWERED: "open",
-    BiasVerdict.NOTHING_CHANGED: "open",
-    QualityVerdict.KEPT: "good",
-    QualityVerdict.LOST: "bad",
-    QualityVerdict.UNDECIDED: "open",
-    QualityVerdict.NOT_MEASURED: "open",
-    UntrainedVerdict.REMAIN: "bad",
-    UntrainedVerdict.AGAINST: "bad",
-    UntrainedVerdict.FARTHER: "bad",
-    UntrainedVerdict.CLOSER: "good",
-    UntrainedVerdict.OPEN: "open",
-}
-"""How a verdict is coloured; words say the same."""
-
 _MALOR = IntervalAxis("Bits; 0 is neutral", neutral=0.0, step=0.5)
-_ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=100.0, step=5.0, lowest=0.0, highest=100.0)
+_ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=IDEAL, step=5.0, lowest=0.0, highest=IDEAL)
 
 
 def write_certificate_page(
@@ -135,7 +104,7 @@ def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison 
         facts=_facts(certificate),
         contents=contents,
         certificate=certificate,
-        statements=_statements(certificate),
+        statements=statements_of(certificate),
         changed=certificate.verdict.bias is not BiasVerdict.NOTHING_CHANGED,
         flipped=flipped_words(certificate),
         definitions=definitions(certificate),
@@ -178,82 +147,9 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _statements(certificate: Certificate) -> list[dict[str, Any]]:
-    """The big statements, each with its figures: what was trained on, quality, and what was not trained on."""
-    verdict = certificate.verdict
-    changed = verdict.bias is not BiasVerdict.NOTHING_CHANGED
-    statements: list[dict[str, Any]] = [
-        {
-            "about": "Bias that was trained on" if certificate.trained_known else "Bias",
-            "tone": TONES[verdict.bias],
-            "headline": bias_headline(certificate),
-            "scope": as_sentence(bias_scope(certificate)),
-            "figures": [
-                (
-                    row.measure,
-                    relative_words(row) or signed(row.difference.value),
-                    "" if relative_words(row) else row.unit,
-                    f"{unsigned(row.before)} → {unsigned(row.after)} {row.unit}",
-                )
-                for row in certificate.trained
-                if row.difference.defined and changed and row.part_of is None
-            ],
-            "attention": "",
-            "detail": bias_detail(certificate),
-        },
-        {
-            "about": "Quality",
-            "tone": TONES[verdict.quality],
-            "headline": QUALITY_HEADLINES[verdict.quality],
-            "scope": as_sentence(quality_scope(certificate)),
-            "figures": [
-                (
-                    row.measure,
-                    f"{signed(row.difference.value)}{'%' if row.unit == '%' else ''}",
-                    "" if row.unit == "%" else row.unit,
-                    f"{quality_outcome(row)}; margin {margin_words(row)}",
-                )
-                for row in certificate.quality
-                if row.verdict is not QualityVerdict.NOT_MEASURED and changed
-            ],
-            "attention": moved_quality(certificate),
-            "detail": quality_detail(certificate),
-        },
-    ]
-    untrained = untrained_verdict(certificate)
-    if untrained is not UntrainedVerdict.NOT_MEASURED:
-        statements.append(
-            {
-                "about": "Bias that was not trained on",
-                "tone": TONES[untrained],
-                "headline": UNTRAINED_HEADLINES[untrained],
-                "scope": "",
-                "figures": [
-                    (row.measure, unsigned(row.after, _digits(row)), "", _beside_neutral(row))
-                    for row in certificate.untrained
-                    if math.isfinite(row.after) and row.part_of is None
-                ],
-                "attention": "",
-                "detail": untrained_words(certificate),
-            }
-        )
-    return statements
-
-
-def _beside_neutral(row: BiasRow) -> str:
-    """Where a measure is after, and where it was."""
-    where = {1: "above", -1: "below", 0: "not clearly away from"}[clearly_away(row)]
-    neutral = f"neutral {row.neutral:g}" if row.neutral != _ICAT.neutral else f"the ideal {row.neutral:g}"
-    return f"{where} {neutral}; was {unsigned(row.before, _digits(row))}"
-
-
-def _digits(row: BiasRow) -> int:
-    return 2 if row.unit == "bits" else 1
-
-
 def _bias_plots(name: str, rows: Sequence[BiasRow], *, caption: str) -> list[Plot]:
     """Plots of measures that share a scale."""
-    scales = (("bits", _MALOR, 0.0), ("scores", SCORE, 50.0), ("icat", _ICAT, 100.0))
+    scales = (("bits", _MALOR, 0.0), ("scores", SCORE, 50.0), ("icat", _ICAT, IDEAL))
     plots = []
     for key, axis, neutral in scales:
         own = tuple(row for row in rows if row.neutral == neutral)
