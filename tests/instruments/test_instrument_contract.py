@@ -125,9 +125,10 @@ def test_a_run_that_is_saved_opens_as_the_same(runs: tuple[Run, Run], tmp_path: 
 
     opened = open_run(run.save(tmp_path / "run"))
 
-    assert opened.results == run.results
+    # An interval that is not known is NaN, which equals nothing; as text it equals itself.
+    assert repr(opened.results) == repr(run.results)
     assert opened.scores.equals(run.scores)
-    assert opened.figures == run.figures
+    assert repr(opened.figures) == repr(run.figures)
     assert opened.record.fingerprint == run.record.fingerprint
 
 
