@@ -18,6 +18,8 @@ from evenhand.core.recipes import LoraRecipe, Recipe
         ({"learning_rate": 0.0}, "learning rate is 0"),
         ({"learning_rate": 2.0}, "learning rate is 2"),
         ({"seed": -1}, "seed is -1"),
+        ({"warm_up": 1.0}, "warm-up is 1"),
+        ({"warm_up": -0.1}, "warm-up is -0.1"),
         ({"quality_margin": -0.1}, "quality margin is -0.1"),
         ({"precision": "fp16"}, "fp16 loses small steps"),
         ({"report_to": ("excel",)}, "'excel' cannot be reported to"),
@@ -37,6 +39,7 @@ def test_adapters_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
 def test_where_figures_are_sent_to_makes_no_other_recipe() -> None:
     assert Recipe(report_to=("tensorboard",)).fingerprint == Recipe().fingerprint
     assert Recipe(seed=1).fingerprint != Recipe().fingerprint
+    assert Recipe(warm_up=0.1).fingerprint != Recipe().fingerprint
 
 
 def test_a_recipe_survives_its_record() -> None:

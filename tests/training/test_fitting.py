@@ -97,12 +97,14 @@ def test_resuming_never_loads_a_pickle(
     assert same(weights_of(model), uninterrupted)
 
 
-def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> None:
-    """AdamW with a linear decay and clipped gradients, written out, on the same batches."""
+@pytest.mark.parametrize("warm_up", [0.0, 0.5])
+def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path, warm_up: float) -> None:
+    """AdamW with a warm-up, a linear decay and clipped gradients, written out, on the same batches."""
+    recipe = RECIPE.model_copy(update={"warm_up": warm_up})
     model, plain = (without_dropout(load_language_model(str(bert), device="cpu")) for _ in range(2))
     objective = pretraining_objective(SENTENCES, model)
     falling = ScriptedEvaluator(model, [5.0, 4.0, 3.0, 2.0, 1.0], [10.0] * 5)
-    fit(model, objective, RECIPE, evaluator=falling, folder=tmp_path / "fit")
+    fit(model, objective, recipe, evaluator=falling, folder=tmp_path / "fit")
 
     network = plain.loaded.model.train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=RECIPE.learning_rate, weight_decay=0.0)
@@ -113,7 +115,9 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
         batches.set_epoch(epoch)
         for batch in batches:
             for group in optimizer.param_groups:
-                group["lr"] = RECIPE.learning_rate * (1 - step / (EPOCHS * STEPS))
+                rising = step / (warm_up * EPOCHS * STEPS) if warm_up else 1.0
+                falls = (1 - step / (EPOCHS * STEPS)) / (1 - warm_up)
+                group["lr"] = RECIPE.learning_rate * min(rising, falls)
             optimizer.zero_grad()
             objective.loss(network, lay_out([drawn[draw] for draw in batch])).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)

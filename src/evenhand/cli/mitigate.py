@@ -32,6 +32,7 @@ from evenhand.cli.mitigation_options import (
     SentenceLimit,
     Settings,
     TrainingPrecision,
+    WarmUp,
     WholeWords,
     chosen_mitigation,
 )
@@ -112,6 +113,7 @@ def equalise_command(
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
+    warm_up: WarmUp = None,
     batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
@@ -156,6 +158,7 @@ def equalise_command(
         recipe={
             "epochs": epochs,
             "learning_rate": learning_rate,
+            "warm_up": warm_up,
             "batch_size": batch_size,
             "quality_margin": quality_margin,
             "lora": lora,
@@ -199,6 +202,7 @@ def counterfactual_command(
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
+    warm_up: WarmUp = None,
     batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
@@ -239,6 +243,7 @@ def counterfactual_command(
         recipe={
             "epochs": epochs,
             "learning_rate": learning_rate,
+            "warm_up": warm_up,
             "batch_size": batch_size,
             "quality_margin": quality_margin,
             "lora": lora,

@@ -120,6 +120,16 @@ FirstSeed = Annotated[int, typer.Option("--seed", help="The first seed.", min=0,
 LearningRate = Annotated[
     float | None, typer.Option(help="Of AdamW, with linear decay.", rich_help_panel=TRAINING)
 ]
+WarmUp = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of all steps in which the learning rate rises from 0.",
+        min=0.0,
+        max=0.99,
+        show_default="0",
+        rich_help_panel=TRAINING,
+    ),
+]
 BatchSize = Annotated[
     int | None,
     typer.Option(help="Sentences in a batch.", min=1, show_default="32", rich_help_panel=TRAINING),

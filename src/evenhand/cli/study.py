@@ -42,6 +42,7 @@ from evenhand.cli.mitigation_options import (
     SentenceLimit,
     Settings,
     TrainingPrecision,
+    WarmUp,
     WholeWords,
     chosen_finetuning,
     chosen_mitigation,
@@ -100,6 +101,7 @@ def study_command(
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
+    warm_up: WarmUp = None,
     batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
@@ -160,6 +162,7 @@ def study_command(
         recipe={
             "epochs": epochs,
             "learning_rate": learning_rate,
+            "warm_up": warm_up,
             "batch_size": batch_size,
             "quality_margin": quality_margin,
             "lora": lora,

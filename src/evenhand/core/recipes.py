@@ -67,6 +67,9 @@ class Recipe(BaseModel):
     batch_size: int = 32
     learning_rate: float = 2e-5
     """Of AdamW, falling in a straight line to 0 at the last epoch."""
+    warm_up: float = 0.0
+    """Share of all steps, at the beginning, in which the learning rate rises in a straight line from 0: AdamW's first
+    steps are as long as the learning rate, however small the gradients are."""
     seed: int = 0
     precision: Precision | None = None
     """bf16 computes in half precision and keeps the weights in full; if not given, bf16 on a GPU and fp32 elsewhere."""
@@ -87,6 +90,10 @@ class Recipe(BaseModel):
         if not 0 < self.learning_rate < 1:
             raise EvenhandError(
                 f"The learning rate is {self.learning_rate:g}; it must lie between 0 and 1, 2e-5 is usual."
+            )
+        if not 0 <= self.warm_up < 1:
+            raise EvenhandError(
+                f"The warm-up is {self.warm_up:g}; it is a share of all steps, at least 0 and below 1."
             )
         if not 0 <= self.seed <= LARGEST_SEED:
             raise EvenhandError(f"The seed is {self.seed}; it must be 0 to {LARGEST_SEED:,}.")

@@ -287,10 +287,15 @@ def _facts(record: MitigationRecord) -> Iterator[str]:
         yield from _data_facts(record.data, about_gender=not record.groups)
 
 
+def _warm_up(recipe: Recipe) -> str:
+    return f"after a warm-up of {recipe.warm_up:.0%} of all steps, " if recipe.warm_up else ""
+
+
 def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
+    seeds = ", ".join(str(training.seed) for training in record.seeds)
     yield (
         f"recipe: at most {recipe.epochs} epochs, batches of {recipe.batch_size}, AdamW at {recipe.learning_rate:g} "
-        f"with linear decay, {record.precision}, seeds {', '.join(str(training.seed) for training in record.seeds)}"
+        f"{_warm_up(recipe)}with linear decay, {record.precision}, seeds {seeds}"
     )
     if recipe.lora:
         yield (

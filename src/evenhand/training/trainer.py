@@ -355,6 +355,7 @@ def training_arguments(
         "per_device_train_batch_size": recipe.batch_size,
         "learning_rate": recipe.learning_rate,
         "lr_scheduler_type": "linear",
+        "warmup_steps": recipe.warm_up,
         "seed": recipe.seed,
         "data_seed": recipe.seed,
         "use_cpu": device.type == "cpu",

@@ -16,8 +16,8 @@ from evenhand.mitigation.equalising.objective import equalised_targets
 from evenhand.mitigation.equalising.term_trees import (
     SETTLED_BITS,
     GenderedGroup,
+    TermForest,
     TermTree,
-    TreeSums,
     build_term_tree,
 )
 from evenhand.models.engine.requests import Tokens
@@ -93,11 +93,16 @@ def edge_logs(tree: TermTree, logs: torch.Tensor) -> torch.Tensor:
 
 
 def dense_targets(logs: torch.Tensor, tree: TermTree) -> DenseTargets:
-    found = equalised_targets(edge_logs(tree, logs), TreeSums(tree, logs.device))
-    probabilities = logs.exp() * found.factors[:, :, None]
+    sentences = len(logs)
+    forest = TermForest([tree] * sentences, logs.device)
+    found = equalised_targets(edge_logs(tree, logs).flatten(), forest)
+    factors, edges = found.factors.reshape(sentences, -1, 1), found.edges.reshape(sentences, -1)
+    probabilities = logs.exp() * factors
     for number, (node, token) in enumerate(tree.edges):
-        probabilities[:, node, token] = found.edges[:, number]
-    return DenseTargets(probabilities, found.weights, found.is_open)
+        probabilities[:, node, token] = edges[:, number]
+    return DenseTargets(
+        probabilities, found.weights.reshape(sentences, -1), found.is_open.reshape(sentences, -1)
+    )
 
 
 def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> DenseTargets:
@@ -158,9 +163,9 @@ def test_words_that_share_tokens_are_as_when_every_sequence_is_written_out() -> 
 
 def test_the_probabilities_of_words_and_nodes_are_products_over_their_steps() -> None:
     logs = random_logs(SHARED_STARTS, sentences=4)
-    sums, edges = TreeSums(SHARED_STARTS, logs.device), edge_logs(SHARED_STARTS, logs)
-    words, sides = sums.word_logs(edges), sums.side_logs(sums.word_logs(edges))
-    nodes = sums.node_logs(edges)
+    forest, edges = TermForest([SHARED_STARTS] * 4, logs.device), edge_logs(SHARED_STARTS, logs).flatten()
+    words, nodes = forest.word_logs(edges), forest.node_logs(edges).reshape(4, -1)
+    words, sides = words.reshape(4, -1), forest.side_logs(words).reshape(4, -1, 2)
     for sentence in range(4):
         every = sequences(conditionals(SHARED_STARTS, logs[sentence]), 3)
         assert words[sentence].exp().tolist() == pytest.approx([mass(every, w) for w in SHARED_STARTS.words])
@@ -169,6 +174,23 @@ def test_the_probabilities_of_words_and_nodes_are_products_over_their_steps() ->
             pytest.approx([side_mass(every, group.male), side_mass(every, group.female)])
             for group in SHARED_STARTS.groups
         ]
+
+
+def test_gaps_with_different_words_do_not_meet() -> None:
+    plain = TermTree((GenderedGroup(((0,), (4,)), ((2,),)),))
+    settled = TermTree((GenderedGroup(((0,),), ((1,),)), GenderedGroup(((2,),), ((3, 1),))))
+    trees = [plain, SHARED_STARTS, settled, plain, SHARED_STARTS]
+    logs = [random_logs(tree, sentences=1, seed=seed) for seed, tree in enumerate(trees)]
+    logs[2][0, 0, 1] = -20.0  # so far behind that its group is settled
+    edges = [edge_logs(tree, own).flatten() for tree, own in zip(trees, logs, strict=True)]
+    found = equalised_targets(torch.cat(edges), TermForest(trees, logs[0].device))
+    alone = [
+        equalised_targets(own, TermForest([tree], own.device)) for tree, own in zip(trees, edges, strict=True)
+    ]
+    assert alone[2].is_open.tolist() == [0.0, 1.0]
+    for name in ("edges", "factors", "weights", "is_open"):
+        expected = torch.cat([getattr(own, name) for own in alone])
+        assert getattr(found, name).tolist() == pytest.approx(expected.tolist(), rel=1e-12), name
 
 
 word = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=3).map(tuple)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 import torch
 from zoo_fixtures import Zoo
 
-from evenhand.models.engine.recording import MOST_RECORDINGS, RecordedBody
-from evenhand.models.language_model import load_language_model
+from evenhand.models.engine.recording import MOST_RECORDINGS, OFTEN, RecordedBody, RecordedTraining
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.objectives.layouts import JoinedLayout
 from evenhand.models.objectives.objective import InputRow
+from evenhand.training.half_precision import in_bf16
 
 
 def test_without_a_gpu_nothing_is_recorded(menagerie: Zoo) -> None:
@@ -30,7 +32,20 @@ def test_without_a_gpu_nothing_is_recorded(menagerie: Zoo) -> None:
     assert calls == [inputs, inputs]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+def test_without_a_gpu_a_body_in_training_is_run_as_it_is() -> None:
+    weight = torch.nn.Parameter(torch.tensor([2.0]))
+    recorded = RecordedTraining(lambda given: (None, weight * given["input_ids"]), [weight])
+    for _ in range(2 * OFTEN):
+        weight.grad = None
+        _, hidden = recorded({"input_ids": torch.tensor([[3.0]])})
+        hidden.sum().backward()
+        assert weight.grad.tolist() == [3.0]
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+
+
+@needs_gpu
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_recordings_of_any_shape_give_the_same_states(menagerie: Zoo, name: str) -> None:
     model = load_language_model(str(menagerie.folder(name)), device="cuda")
@@ -50,3 +65,94 @@ def test_recordings_of_any_shape_give_the_same_states(menagerie: Zoo, name: str)
         torch.testing.assert_close(actual.vectors, expected.vectors, rtol=1e-4, atol=1e-4)
         some = slice(min(5, len(rows)))
         torch.testing.assert_close(actual.logits(some), expected.logits(some), rtol=1e-4, atol=1e-4)
+
+
+def joined_inputs(model: LanguageModel, network: Any, *, batches: int) -> Iterator[dict[str, torch.Tensor]]:
+    """Batches of few different shapes, so that every one of them comes often."""
+    layout, generator = JoinedLayout(model.loaded.pad_id), np.random.default_rng(1)
+    for number in range(batches):
+        lengths = generator.integers(20, 60, size=(10, 25, 40)[number % 3])
+        rows = [InputRow(tuple(generator.integers(len(model.tokenizer), size=n).tolist())) for n in lengths]
+        yield layout.lay_out([[row] for row in rows], network).inputs
+
+
+def without_dropout(network: Any) -> Any:
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return network.train()
+
+
+@needs_gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_recordings_of_training_give_the_same_states_and_gradients(
+    menagerie: Zoo, name: str, precision: str
+) -> None:
+    model = load_language_model(str(menagerie.folder(name)), device="cuda")
+    network: Any = without_dropout(model.loaded.model)
+    if precision == "bf16":
+        network = in_bf16(network).train()
+    reader = model.position_reader
+    trained, tolerance = reader.trained(network), 1e-3 if precision == "fp32" else 5e-2
+    recorded = 0
+    for number, inputs in enumerate(joined_inputs(model, network, batches=24)):
+        ids = inputs["input_ids"]
+        rows, columns = (part.flatten() for part in torch.meshgrid(
+            torch.arange(ids.shape[0], device="cuda"), torch.arange(0, ids.shape[1], 7, device="cuda"), indexing="ij"
+        ))  # fmt: skip
+        found = []
+        for read in (trained, lambda i, r, c: reader.states(network, i, rows=r, columns=c)):
+            network.zero_grad(set_to_none=True)
+            states = read(inputs, rows, columns)
+            (states.vectors.float() ** 2).sum().backward()
+            gradients = [weight.grad.float() for weight in network.parameters() if weight.grad is not None]
+            found.append((states.vectors.detach().float().clone(), gradients))
+        (vectors, gradients), (expected, wanted) = found
+        assert (vectors - expected).norm() <= tolerance * expected.norm(), number
+        assert len(gradients) == len(wanted)
+        apart = torch.stack([(one - two).norm() for one, two in zip(gradients, wanted, strict=True)]).norm()
+        assert apart <= tolerance * torch.stack([own.norm() for own in wanted]).norm(), number
+        with torch.no_grad():  # as an optimizer does: where they are
+            for weight in network.parameters():
+                weight.mul_(1.01)
+        recorded += 1
+    assert recorded == 24
+    assert training_recordings(trained), "nothing was recorded"
+
+
+def training_recordings(reader: Any) -> Any:
+    bodies = [cell.cell_contents for cell in reader.__closure__]
+    (recorded,) = [body for body in bodies if isinstance(body, RecordedTraining)]
+    return recorded._recordings
+
+
+@needs_gpu
+def test_a_body_with_dropout_is_not_recorded(menagerie: Zoo) -> None:
+    model = load_language_model(str(menagerie.folder("gpt2")), device="cuda")
+    network: Any = model.loaded.model.train()
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.3
+    trained = model.position_reader.trained(network)
+    for inputs in joined_inputs(model, network, batches=12):
+        trained(
+            inputs, torch.zeros(1, dtype=torch.long), torch.zeros(1, dtype=torch.long)
+        ).vectors.sum().backward()
+    assert not training_recordings(trained)
+
+
+@needs_gpu
+def test_a_body_that_waits_for_the_gpu_is_not_recorded_and_gives_what_it_gives(menagerie: Zoo) -> None:
+    model = load_language_model(str(menagerie.folder("llama")), device="cuda")
+    network: Any = model.loaded.model
+    weight = torch.nn.Parameter(torch.ones(1, device="cuda"))
+
+    def body(given: Any) -> Any:
+        return (None,), (weight * float(given["input_ids"].max())).expand(*given["input_ids"].shape, 1)
+
+    recorded = RecordedTraining(body, [weight])
+    for inputs in joined_inputs(model, network, batches=12):
+        _, hidden = recorded(inputs)
+        assert hidden.max().item() == inputs["input_ids"].max().item()
+    assert not recorded._recordings

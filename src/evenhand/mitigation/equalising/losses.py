@@ -13,6 +13,7 @@ from torch.nn import functional
 from evenhand.mitigation.equalising.divergence import divergence
 from evenhand.mitigation.equalising.replay import ReplayTokens
 from evenhand.models.engine.positions import PositionStates, in_chunks, within
+from evenhand.models.engine.transfer import on_device
 
 ALIKE = 8.0
 """How much it counts that a token is as likely after a man as after a woman, beside what it is to be after both."""
@@ -41,7 +42,7 @@ def loss_at_places(
     def compare(chunk: slice) -> tuple[Tensor, Tensor]:
         reads = within(wanted.places, chunk)
         tokens = wanted.tokens[reads]
-        here = (wanted.places[reads] - chunk.start).to(tokens.device)
+        here = on_device(wanted.places[reads] - chunk.start, tokens.device)
         with torch.no_grad():
             target = original.logits(chunk).softmax(dim=-1) * wanted.factors[chunk, None]
             target[here, tokens] = wanted.probabilities[reads]

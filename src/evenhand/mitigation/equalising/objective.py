@@ -21,14 +21,13 @@ time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
@@ -49,8 +48,9 @@ from evenhand.mitigation.equalising.replay import (
     open_flags,
     settled_weights,
 )
-from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, TreeSums
-from evenhand.models.engine.positions import PositionStates
+from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, TermForest
+from evenhand.models.engine.positions import PositionStates, StateReader
+from evenhand.models.engine.transfer import on_device
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, Position
 from evenhand.models.objectives.layouts import Ints, tokens_when_joined
@@ -69,34 +69,35 @@ OPENED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class EqualisedTargets:
-    """The target distribution at each node of each gap: given at edges, elsewhere the original's times a factor."""
+    """The target distribution at each node of gaps: given at edges, elsewhere the original's times a factor."""
 
     edges: Tensor
-    """Probabilities at the edges of the tree, (sentences, edges)."""
+    """Probabilities at the edges of the trees."""
     factors: Tensor
-    """Of the original's probability of any other token, (sentences, nodes)."""
+    """Of the original's probability of any other token, at each node."""
     weights: Tensor
-    """How much each node counts, (sentences, nodes): the original's probability to get there, and 0 where the context
-    has settled all matters."""
+    """How much each node counts: the original's probability to get there, and 0 where the context has settled all
+    matters."""
     is_open: Tensor
-    """Whether a group is to be even, (sentences, groups), as 1 or 0."""
+    """Whether each group is to be even, as 1 or 0."""
 
 
-def equalised_targets(edges: Tensor, tree: TreeSums) -> EqualisedTargets:
-    """The targets from the original's log-probabilities at the edges of a tree, (sentences, edges)."""
-    words, reached = tree.word_logs(edges), tree.node_logs(edges).exp()
-    sides = tree.side_logs(words)
-    is_open = (sides[:, :, 0] - sides[:, :, 1]).abs() <= SETTLED_BITS * math.log(2)
-    shift = sides.logsumexp(dim=2, keepdim=True) - math.log(2) - sides
-    shift = tree.of_words(torch.where(is_open[:, :, None], shift, 0.0))
-    change = tree.through_edges((words + shift).exp() - words.exp())
-    whole = (reached + tree.behind_nodes(change)).clamp_min(torch.finfo(edges.dtype).tiny)
-    joint = edges.exp() * reached[:, tree.node_of_edge]
+def equalised_targets(edges: Tensor, forest: TermForest) -> EqualisedTargets:
+    """The targets from the original's log-probabilities at the edges of gaps."""
+    words, reached = forest.word_logs(edges), forest.node_logs(edges).exp()
+    sides = forest.side_logs(words)
+    is_open = (sides[:, 0] - sides[:, 1]).abs() <= SETTLED_BITS * math.log(2)
+    shift = sides.logsumexp(dim=1, keepdim=True) - math.log(2) - sides
+    shift = forest.of_words(torch.where(is_open[:, None], shift, 0.0))
+    change = forest.through_edges((words + shift).exp() - words.exp())
+    whole = (reached + forest.behind_nodes(change)).clamp_min(torch.finfo(edges.dtype).tiny)
+    joint = edges.exp() * reached[forest.node_of_edge]
+    open_groups = is_open.to(edges.dtype)
     return EqualisedTargets(
-        (joint + change).clamp_min(0.0) / whole[:, tree.node_of_edge],
+        (joint + change).clamp_min(0.0) / whole[forest.node_of_edge],
         reached / whole,
-        reached * is_open.any(dim=1, keepdim=True),
-        is_open.to(edges.dtype),
+        reached * (forest.of_gaps(open_groups) > 0)[forest.gap_of_node],
+        open_groups,
     )
 
 
@@ -164,8 +165,8 @@ class EqualisingObjective:
         self._layout = model.row_layout
         self._reader = model.position_reader
         self._original = original
-        self._sums: dict[tuple[int, torch.device], TreeSums] = {}
         self._tokens: dict[torch.device, ReplayTokens] = {}
+        self._trained: tuple[nn.Module, StateReader] | None = None
         self._telling = telling
         self.open_groups = collector.open_groups if self.balance.weight else []
 
@@ -194,8 +195,7 @@ class EqualisingObjective:
 
     def loss(self, model: Any, pieces: Sequence[GapPiece | ReplayedRow]) -> Tensor:
         """What is to be lowered."""
-        # Gaps of one tree are together, so that their words are summed up together.
-        gaps = sorted((piece for piece in pieces if isinstance(piece, GapPiece)), key=lambda gap: gap.tree)
+        gaps = [piece for piece in pieces if isinstance(piece, GapPiece)]
         ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
         laid_out = self._layout.lay_out(
             [*(gap.shown.rows for gap in gaps), *([row] for row in ordinary)], model
@@ -210,25 +210,33 @@ class EqualisingObjective:
         ]
         read, sizes = laid_out.places(*np.concatenate(parts, axis=1)), [part.shape[1] for part in parts]
         original = self._original.states(self._reader, model, laid_out.inputs, rows=read[0], columns=read[1])
-        states = self._reader.states(model, laid_out.inputs, rows=read[0], columns=read[1])
+        states = self._reader_of(model)(laid_out.inputs, read[0], read[1])
         (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
         is_open, tokens = open_flags(ordinary), self._tokens_on(device)
         told = torch.isin(asked.targets, self._telling.all) & ~is_open
         weights = asked.weights * torch.where(told, max(1.0, TOLD * self.balance.weight), 1.0)
-        behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
+        behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male])
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
-            + loss_behind_gaps((male, female), expected[1:3], behind, tokens.telling.all)
+            + loss_behind_gaps((male, female), expected[1:3], on_device(behind, device), tokens.telling.all)
             + loss_elsewhere(
                 same,
                 expected[3],
                 ReplayedPlaces(
-                    weights.to(device), is_open.to(device), (EVIDENCE * settled_weights(ordinary)).to(device)
+                    on_device(weights, device),
+                    on_device(is_open, device),
+                    on_device(EVIDENCE * settled_weights(ordinary), device),
                 ),
                 tokens,
                 self.balance.weight,
             )
         )
+
+    def _reader_of(self, model: nn.Module) -> StateReader:
+        """What reads the model in training; another training has another model."""
+        if self._trained is None or self._trained[0] is not model:
+            self._trained = model, self._reader.trained(model)
+        return self._trained[1]
 
     def _tokens_on(self, device: torch.device) -> ReplayTokens:
         if device not in self._tokens:
@@ -239,80 +247,28 @@ class EqualisingObjective:
         self, states: PositionStates, original: PositionStates, gaps: Sequence[GapPiece]
     ) -> Tensor:
         """How far the model is from the evened out original, and from even sides."""
-        groups = list(self._groups(gaps, states.vectors.device))
-        edges = [group.edges for group in groups]
-        if not groups:
+        read = [gap for gap in gaps if gap.shown.nodes]
+        if not read:
             return states.total([])
-        places, tokens = (
-            torch.cat([group.places for group in groups]),
-            torch.cat([group.tokens for group in groups]),
-        )
+        device = states.vectors.device
+        forest = TermForest([self.trees[gap.tree] for gap in read], device)
+        weights = on_device(torch.tensor([gap.weight for gap in read]), device)
         with torch.no_grad():
-            known = torch.split(original.token_logs(places, tokens), edges)
-            targets = [
-                equalised_targets(group.by_gap(logs), group.sums)
-                for group, logs in zip(groups, known, strict=True)
-            ]
-        each = list(zip(groups, targets, strict=True))
+            goal = equalised_targets(original.token_logs(forest.places, forest.tokens), forest)
         lost, logs = loss_at_places(
             states,
             original,
             WantedDistributions(
-                weights=torch.cat([(goal.weights * group.weights).flatten() for group, goal in each]),
-                factors=torch.cat([goal.factors.flatten() for goal in targets]),
-                places=places,
-                tokens=tokens,
-                probabilities=torch.cat([goal.edges.flatten() for goal in targets]),
+                weights=goal.weights * weights[forest.gap_of_node],
+                factors=goal.factors,
+                places=forest.places,
+                tokens=forest.tokens,
+                probabilities=goal.edges,
             ),
         )
-        for (group, goal), own in zip(each, torch.split(logs, edges), strict=True):
-            sides = group.sums.side_logs(group.sums.word_logs(group.by_gap(own)))
-            shares = functional.log_softmax(sides, dim=-1).mean(dim=-1)
-            lost = lost + ((-math.log(2) - shares) * goal.is_open * group.weights).sum()
-        return lost
-
-    def _groups(self, gaps: Sequence[GapPiece], device: torch.device) -> Iterator[_GapGroup]:
-        """Gaps that have the same words, in order."""
-        first = 0
-        with_nodes = (gap for gap in gaps if gap.shown.nodes)
-        for number, members in groupby(with_nodes, key=lambda gap: gap.tree):
-            if (number, device) not in self._sums:
-                self._sums[number, device] = TreeSums(self.trees[number], device)
-            sums = self._sums[number, device]
-            weights = torch.tensor([[gap.weight] for gap in members], device=device)
-            yield _GapGroup(sums, weights, first)
-            first += len(weights) * sums.nodes
-
-
-@dataclass(frozen=True, slots=True)
-class _GapGroup:
-    """Gaps with one tree, whose nodes stand one after the other."""
-
-    sums: TreeSums
-    weights: Tensor
-    """How much each gap counts, (gaps, 1)."""
-    first: int
-    """The place of their first node."""
-
-    @property
-    def edges(self) -> int:
-        """Of all gaps together."""
-        return len(self.weights) * len(self.sums.tokens)
-
-    @property
-    def tokens(self) -> Tensor:
-        """Of all edges, gap after gap."""
-        return self.sums.tokens.repeat(len(self.weights))
-
-    @property
-    def places(self) -> Tensor:
-        """Of all edges, gap after gap, in main memory."""
-        starts = self.first + self.sums.nodes * torch.arange(len(self.weights))
-        return (starts[:, None] + self.sums.places).flatten()
-
-    def by_gap(self, edges: Tensor) -> Tensor:
-        """What all edges have, (gaps, edges)."""
-        return edges.reshape(len(self.weights), -1)
+        shares = functional.log_softmax(forest.side_logs(forest.word_logs(logs)), dim=-1).mean(dim=-1)
+        uneven = (-math.log(2) - shares) * goal.is_open * weights[forest.gap_of_group]
+        return lost + uneven.sum()
 
 
 def _places(gaps: Sequence[GapPiece], positions: Sequence[Sequence[Position]]) -> Ints:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.models.engine.modes import eval_mode
-from evenhand.models.engine.positions import FrozenReader, PositionReader, PositionStates
+from evenhand.models.engine.positions import PositionReader, PositionStates, StateReader
 from evenhand.training.adapters import adapters_disabled
 from evenhand.training.half_precision import in_bf16
 
@@ -40,7 +40,7 @@ class FrozenOriginal:
 
     def __init__(self, network: nn.Module) -> None:
         self._network = copy.deepcopy(network).eval().requires_grad_(False)
-        self._states: FrozenReader | None = None
+        self._states: StateReader | None = None
 
     def states(
         self,

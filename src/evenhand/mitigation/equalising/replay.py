@@ -24,7 +24,6 @@ from torch.nn import functional
 from evenhand.mitigation.equalising.gaps import OrdinarySentence
 from evenhand.mitigation.equalising.gendered_tokens import GenderedTokens, GenderedWordTokens
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
-from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import TokenRow
 from evenhand.text.digests import LowestDigests, digest_of
@@ -181,35 +180,40 @@ def _kind_of(sentence: OrdinarySentence, words: GenderedWordTokens) -> _Kind:
     return _Kind.SETTLING if words.count(sentence.text) > 1 else _Kind.OTHER
 
 
+@dataclass(frozen=True)
 class OpenPlaces:
     """Makes the sides of groups equally likely in distributions, where nothing has settled the matter."""
 
-    def __init__(self, sides: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """From the tokens of the male and of the female side of each group."""
-        self._sides = sides
+    tokens: Tensor
+    """Of all sides, none of them twice."""
+    side_of_token: Tensor
+    """Which side each is of: the male and the female one of the first group, of the second, and so on."""
+    tokens_of_side: Tensor
+    """Numbers of tokens, one row for each side; as many as there are tokens where a side has fewer than others."""
 
     @classmethod
     def of(cls, groups: Sequence[GenderedGroup], device: torch.device) -> OpenPlaces:
         """From words of one token each."""
-
-        def tokens(side: tuple[Tokens, ...]) -> Tensor:
-            return torch.tensor([token for word in side for token in word], device=device)
-
-        return cls([(tokens(group.male), tokens(group.female)) for group in groups])
-
-    @property
-    def tokens(self) -> list[Tensor]:
-        """Of each side of each group."""
-        return [side for sides in self._sides for side in sides]
+        sides = [
+            [token for word in side for token in word]
+            for group in groups
+            for side in (group.male, group.female)
+        ]
+        count, longest = sum(map(len, sides)), max(map(len, sides), default=0)
+        numbers = torch.split(torch.arange(count), [len(side) for side in sides]) if sides else ()
+        tokens_of_side = torch.full((len(sides), longest), count)
+        for row, own in zip(tokens_of_side, numbers, strict=True):
+            row[: len(own)] = own
+        side_of_token = [number for number, side in enumerate(sides) for _ in side]
+        return cls(
+            torch.tensor([token for side in sides for token in side], dtype=torch.long, device=device),
+            torch.tensor(side_of_token, dtype=torch.long, device=device),
+            tokens_of_side.to(device),
+        )
 
     def among(self, tokens: Tensor) -> OpenPlaces:
         """The same for distributions over tokens in rising order, all of these included."""
-        return OpenPlaces(
-            [
-                (torch.searchsorted(tokens, male), torch.searchsorted(tokens, female))
-                for male, female in self._sides
-            ]
-        )
+        return replace(self, tokens=torch.searchsorted(tokens, self.tokens))
 
     def even_out(self, distributions: Tensor, is_open: Tensor) -> Tensor:
         """Change the distributions, (places, vocabulary), at the places that are open.
@@ -217,25 +221,21 @@ class OpenPlaces:
         Returns:
             Which groups are open and likely enough to be looked at by themselves, (places, groups).
         """
-        flags = [torch.zeros(len(is_open), 0, dtype=torch.bool, device=is_open.device)]
-        for sides in self._sides:
-            shares = torch.stack([distributions[:, side].sum(dim=1) for side in sides], dim=1)
-            logs = shares.log2()
-            evens = is_open & ((logs[:, 0] - logs[:, 1]).abs() <= SETTLED_BITS)
-            factors = torch.where(evens[:, None], shares.mean(dim=1, keepdim=True) / shares, 1.0)
-            for side, factor in zip(sides, factors.unbind(dim=1), strict=True):
-                distributions[:, side] *= factor[:, None]
-            flags.append((evens & (shares.sum(dim=1) > LEAST_LIKELY))[:, None])
-        return torch.cat(flags, dim=1)
+        own = distributions[:, self.tokens]
+        shares = own.new_zeros(len(own), len(self.tokens_of_side)).index_add(1, self.side_of_token, own)
+        shares = shares.reshape(len(own), -1, 2)
+        logs = shares.log2()
+        evens = is_open[:, None] & ((logs[:, :, 0] - logs[:, :, 1]).abs() <= SETTLED_BITS)
+        factors = torch.where(evens[:, :, None], shares.mean(dim=2, keepdim=True) / shares, 1.0)
+        distributions[:, self.tokens] = own * factors.flatten(start_dim=1)[:, self.side_of_token]
+        return evens & (shares.sum(dim=2) > LEAST_LIKELY)
 
     def unevenness(self, logs: Tensor, flags: Tensor) -> Tensor:
         """KL(half and half || shares of the sides), summed over the groups that are flagged, of each place."""
-        lost = torch.zeros(len(logs), device=logs.device)
-        for sides, wanted in zip(self._sides, flags.unbind(dim=1), strict=True):
-            own = torch.stack([logs[:, side].logsumexp(dim=1) for side in sides], dim=1)
-            shares = functional.log_softmax(own, dim=1).mean(dim=1)
-            lost = lost + torch.where(wanted, -math.log(2) - shares, 0.0)
-        return lost
+        never = logs.new_full((len(logs), 1), -math.inf)
+        own = torch.cat([logs[:, self.tokens], never], dim=1)[:, self.tokens_of_side].logsumexp(dim=2)
+        shares = functional.log_softmax(own.reshape(len(logs), -1, 2), dim=2).mean(dim=2)
+        return torch.where(flags, -math.log(2) - shares, 0.0).sum(dim=1)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class ReplayTokens:
     @cached_property
     def all(self) -> Tensor:
         """All of them, in rising order."""
-        tokens: Tensor = torch.unique(torch.cat([self.telling.all, *self.open_places.tokens]))
+        tokens: Tensor = torch.unique(torch.cat([self.telling.all, self.open_places.tokens]))
         return tokens
 
     @cached_property

@@ -20,7 +20,8 @@ from torch.utils.checkpoint import checkpoint
 
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.projection import Projection, SplitProjection
-from evenhand.models.engine.recording import RecordedBody
+from evenhand.models.engine.recording import Body, RecordedBody, RecordedTraining
+from evenhand.models.engine.transfer import on_device
 
 CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 256 * 2**20}
 """Scores of one chunk in 32-bit floats, by device, if memory allows: more are hardly faster."""
@@ -31,7 +32,7 @@ many stand at once, and what the body keeps lies beside them."""
 
 Found = TypeVar("Found")
 
-FrozenReader = Callable[[Mapping[str, Any], Tensor, Tensor], "PositionStates"]
+StateReader = Callable[[Mapping[str, Any], Tensor, Tensor], "PositionStates"]
 """From inputs, and the rows and columns of places, to the states there."""
 
 
@@ -71,7 +72,7 @@ class PositionStates:
 
         def read(chunk: slice) -> Tensor:
             reads = within(places, chunk)
-            here = (places[reads] - chunk.start).to(tokens.device)
+            here = on_device(places[reads] - chunk.start, tokens.device)
             return functional.log_softmax(self.logits(chunk), dim=-1)[here, tokens[reads]]
 
         return torch.cat([self.vectors[:0].float().flatten(), *in_chunks(read, len(self), self.at_once)])
@@ -131,17 +132,29 @@ class PositionReader:
         vectors, head = self._split(model, self._body).states({**inputs, **self._options}, rows, columns)
         return PositionStates(vectors, head, self._at_once(self._vocabulary))
 
-    def frozen(self, model: nn.Module) -> FrozenReader:
+    def frozen(self, model: nn.Module) -> StateReader:
         """Reads a model that is not trained, without gradients."""
-        split = self._split(model, self._body) if self._body is not None else None
-        record = RecordedBody(lambda inputs: split.hidden({**inputs, **self._options})) if split else None
+        read = self._recorded(model, RecordedBody)
 
         def states(inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> PositionStates:
             with torch.no_grad():
-                if split is None:
-                    return self.states(model, inputs, rows=rows, columns=columns)
-                vectors, head = split.states(inputs, rows, columns, body=record)
-                return PositionStates(vectors, head, self._at_once(self._vocabulary))
+                return read(inputs, rows, columns)
+
+        return states
+
+    def trained(self, model: nn.Module) -> StateReader:
+        """Reads a model whose weights are trained where they are in memory."""
+        return self._recorded(model, lambda body: RecordedTraining(body, list(model.parameters())))
+
+    def _recorded(self, model: nn.Module, record: Callable[[Body], Body]) -> StateReader:
+        if self._body is None or isinstance(model, DistributedDataParallel):
+            return lambda inputs, rows, columns: self.states(model, inputs, rows=rows, columns=columns)
+        split = self._split(model, self._body)
+        body = record(lambda inputs: split.hidden({**inputs, **self._options}))
+
+        def states(inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> PositionStates:
+            vectors, head = split.states(inputs, rows, columns, body=body)
+            return PositionStates(vectors, head, self._at_once(self._vocabulary))
 
         return states
 

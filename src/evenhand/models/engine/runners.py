@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from evenhand.models.engine.plan import ForwardInput, MaskedInput, PairInput, Seq2SeqInput
 from evenhand.models.engine.projection import Projection
+from evenhand.models.engine.transfer import on_device
 from evenhand.models.engine.trees import CausalInput, JoinedRows, Read
 
 Values = npt.NDArray[np.float64]
@@ -54,7 +55,7 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device, *, fill: int = 0
     for number, row in enumerate(rows):
         ids[number, : len(row)] = row
         mask[number, : len(row)] = 1
-    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+    return on_device(ids, device), on_device(mask, device)
 
 
 def read_index(
@@ -75,7 +76,7 @@ def read_index(
     width = int(columns.max(initial=0)) + 1
     needed, numbers = np.unique(rows * width + columns, return_inverse=True)
     index = (needed // width, needed % width, numbers, flat[:, 1])
-    first, second, third, fourth = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in index)
+    first, second, third, fourth = (on_device(np.ascontiguousarray(part), device) for part in index)
     return first, second, third, fourth
 
 
@@ -154,7 +155,7 @@ class Seq2SeqRunner(ReadyRunner):
         rows = {entry.encoder_ids: None for entry in seq2seq}
         numbers = {encoder: number for number, encoder in enumerate(rows)}
         ids, mask = padded(list(rows), self.device, fill=self.pad)
-        chosen = torch.tensor([numbers[entry.encoder_ids] for entry in seq2seq], device=self.device)
+        chosen = on_device(np.array([numbers[entry.encoder_ids] for entry in seq2seq]), self.device)
         decoder_ids, _ = padded([entry.decoder_ids for entry in seq2seq], self.device, fill=self.pad)
         index = read_index([entry.reads for entry in seq2seq], self.device)
         greedy = seq2seq[0].greedy_first

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.engine.transfer import on_device
 
 JOINED_ROW = {"cpu": 128, "cuda": 256}
 """Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
@@ -92,9 +93,25 @@ class JoinedRows:
     """As in ``CausalInput``, but places in a row. Padding sees itself alone."""
 
     @classmethod
-    def of(cls, trees: Sequence[CausalInput], *, pad: int, device: torch.device) -> JoinedRows:
-        """Join trees, each into the first row with room left; there is least padding if the longest come first."""
-        begins = _joined([tree.length for tree in trees], JOINED_ROW[device.type])
+    def of(
+        cls,
+        trees: Sequence[CausalInput],
+        *,
+        pad: int,
+        device: torch.device,
+        row_length: int | None = None,
+    ) -> JoinedRows:
+        """Join trees, each into the first row with room left; there is least padding if the longest come first.
+
+        Args:
+            trees: The trees.
+            pad: The token that fills rows up.
+            device: Where the rows are to be.
+            row_length: Tokens in a row, unless a tree is longer; what suits the device if not given.
+        """
+        begins = _joined(
+            [tree.length for tree in trees], row_length or JOINED_ROW.get(device.type, JOINED_ROW["cpu"])
+        )
         rows = 1 + max(row for row, _ in begins)
         width = max(column + tree.length for (_, column), tree in zip(begins, trees, strict=True))
         ids = np.full((rows, width), pad, dtype=np.int64)
@@ -105,7 +122,7 @@ class JoinedRows:
             ids[row, column:after] = tree.ids
             positions[row, column:after] = tree.depths
             ends[row, column:after] = np.add(tree.ends, column)
-        first, second, third = (torch.from_numpy(part).to(device) for part in (ids, positions, ends))
+        first, second, third = (on_device(part, device) for part in (ids, positions, ends))
         return cls(begins, first, second, third)
 
     def inputs(self, dtype: torch.dtype) -> dict[str, Tensor]:

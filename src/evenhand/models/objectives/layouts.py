@@ -11,12 +11,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from evenhand.models.engine.trees import JoinedRows, build_tree
+from evenhand.models.engine.transfer import on_device
+from evenhand.models.engine.trees import JOINED_ROW, JoinedRows, build_tree
 from evenhand.models.limits import attention_window
 from evenhand.models.loading import Loaded
 from evenhand.models.objectives.objective import Batch, InputRow, model_inputs
 
 Ints = npt.NDArray[np.int64]
+
+ROW_LENGTHS = {"cpu": (JOINED_ROW["cpu"],), "cuda": (JOINED_ROW["cuda"], 1_024)}
+"""Tokens in a row of joined inputs, by device: the first that holds the longest input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class LaidOutRows:
     def places(self, rows: Ints, columns: Ints) -> Tensor:
         """Where tokens stand, (2, tokens), by the rows of tokens that they are in and their places there."""
         located = np.stack([self.rows[rows], self.columns[rows, columns]])
-        return torch.from_numpy(located).to(self.inputs["input_ids"].device)
+        return on_device(located, self.inputs["input_ids"].device)
 
 
 class RowLayout(Protocol):
@@ -83,7 +87,12 @@ class JoinedLayout:
         weight = next(network.parameters())
         built = [build_tree(sorted({row.ids for row in group})) for group in groups]
         order = sorted(range(len(groups)), key=lambda group: -built[group][0].length)
-        joined = JoinedRows.of([built[group][0] for group in order], pad=self.pad, device=weight.device)
+        joined = JoinedRows.of(
+            [built[group][0] for group in order],
+            pad=self.pad,
+            device=weight.device,
+            row_length=_row_length(built[order[0]][0].length, weight.device),
+        )
         begins = dict(zip(order, joined.begins, strict=True))
         rows = np.array([begins[number][0] for number, group in enumerate(groups) for _ in group])
         columns = np.zeros(
@@ -96,6 +105,13 @@ class JoinedLayout:
                 columns[place, : len(row.ids)] = np.add(path_of[row.ids], begins[number][1])
             first += len(group)
         return LaidOutRows(joined.inputs(weight.dtype), rows, columns)
+
+
+def _row_length(longest: int, device: torch.device) -> int:
+    """Tokens in a row. Passages would give rows of many different lengths, and a recording serves one length alone."""
+    return next(
+        (length for length in ROW_LENGTHS.get(device.type, ROW_LENGTHS["cpu"]) if longest <= length), longest
+    )
 
 
 def choose_layout(loaded: Loaded, *, shares_prefixes: bool) -> RowLayout:

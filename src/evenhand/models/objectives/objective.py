@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.engine.transfer import on_device
 
 Batch = dict[str, torch.Tensor]
 
@@ -142,7 +143,7 @@ def model_inputs(rows: Sequence[InputRow], *, pad: int, device: torch.device) ->
     }
     if has_encoder:
         inputs["decoder_input_ids"] = padded([row.ids for row in rows], pad)
-    return {name: values.to(device) for name, values in inputs.items()}
+    return {name: on_device(values, device) for name, values in inputs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +163,4 @@ class TokenQuestions:
         columns = np.array([place for row in rows for place in row.places], dtype=np.int64)
         targets = np.array([token for row in rows for token in row.targets], dtype=np.int64)
         weights = np.repeat(np.array([row.weight for row in rows], dtype=np.float32), counts)
-        return cls(*(torch.from_numpy(part).to(device) for part in (numbers, columns, targets, weights)))
+        return cls(*(on_device(part, device) for part in (numbers, columns, targets, weights)))
