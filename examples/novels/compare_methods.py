@@ -1,17 +1,21 @@
-"""Mitigate the BERT of the novels both ways, mildly and strongly, and write down how bias and quality went.
+"""Mitigate the BERT of the novels both ways, mildly and strongly, certify two of them, and write down how it went.
 
-    python examples/novels/compare_methods.py --folder runs/novels
+    python examples/novels/compare_methods.py --folder runs/novels --crows-pairs crows_pairs.csv --sst2 sst2/
 
 Needs what ``train_bert.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
-``trials/``; ``comparison.json`` has them all. Stopped and started again, it goes on where it was. Several can run
-side by side, each with other trials for ``--only``.
+``trials/``; ``comparison.json`` has them all. Then two of the models are certified. Stopped and started again, it goes
+on where it was. ``--at-once 6`` runs six side by side, if the GPU has room for them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,34 +74,76 @@ def _name(method: str, experiments: tuple[Experiment, ...], strength: float, see
 
 
 TRIALS = (
-    *(equalising(weight, ALL, margin=0.01, seed=seed) for weight in (0.5, 1.0) for seed in range(3)),
-    *(equalising(weight, HE_SHE, margin=0.005, seed=seed) for weight in (0.3, 0.5, 1.0) for seed in range(3)),
-    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.1, 3.0)),
-    *(pretraining(rate, HE_SHE, epochs=50) for rate in (5e-6, 2e-5, 1e-4, 3e-4)),
+    *(equalising(0.5, ALL, margin=0.01, seed=seed) for seed in range(3)),
     *(pretraining(rate, ALL, epochs=30) for rate in (2e-5, 1e-4)),
+    *(equalising(0.5, HE_SHE, margin=0.005, seed=seed) for seed in range(3)),
+    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.1, 0.3, 1.0, 3.0)),
+    *(pretraining(rate, HE_SHE, epochs=50) for rate in (5e-6, 2e-5, 1e-4)),
+    equalising(1.0, ALL, margin=0.01),
 )
+"""Those that are certified come first."""
+
+CERTIFIED = ("equalise-all-0.5", "counterfactual-all-2e-05")
+
+EXPECTED = (0, 5)
+"""Exit codes: a certificate of lost quality is a result too."""
 
 
 def main() -> None:
-    """Every trial that is not done yet."""
+    """Every trial that is not done yet, then the certificates."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument(
-        "--only", nargs="*", choices=[trial.name for trial in TRIALS], help="Names of trials."
-    )
+    parser.add_argument("--crows-pairs", type=Path)
+    parser.add_argument("--sst2", type=Path)
+    parser.add_argument("--at-once", type=int, default=1, help="trials that run side by side")
+    parser.add_argument("--trial", choices=[trial.name for trial in TRIALS], help="one trial alone")
     chosen = parser.parse_args()
-    trials = chosen.folder / "trials"
-    trials.mkdir(exist_ok=True)
-    for trial in TRIALS:
-        if not chosen.only or trial.name in chosen.only:
-            write(trials / f"{trial.name}.json", run(trial, chosen.folder))
-    files = {trial.name: trials / f"{trial.name}.json" for trial in TRIALS}
+    folder: Path = chosen.folder
+    (folder / "trials").mkdir(exist_ok=True)
+    if chosen.trial:
+        trial = next(trial for trial in TRIALS if trial.name == chosen.trial)
+        write(folder / "trials" / f"{trial.name}.json", run(trial, folder))
+        return
+
+    def finish(trial: Trial) -> None:
+        in_a_process([__file__, "--folder", folder, "--trial", trial.name])
+        if trial.name in CERTIFIED:
+            certify(folder, trial.name, crows_pairs=chosen.crows_pairs, sst2=chosen.sst2)
+
+    with ThreadPoolExecutor(chosen.at_once) as pool:
+        done = [pool.submit(finish, trial) for trial in TRIALS]
+    for future in done:
+        future.result()
     results = {
-        name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()
+        trial.name: json.loads((folder / "trials" / f"{trial.name}.json").read_text(encoding="utf-8"))
+        for trial in TRIALS
     }
-    write(chosen.folder / "comparison.json", results)
+    write(folder / "comparison.json", results)
+
+
+def certify(folder: Path, name: str, *, crows_pairs: Path | None, sst2: Path | None) -> None:
+    """Certify a model against the original."""
+    further: list[object] = [] if crows_pairs is None else ["--crows-pairs", crows_pairs]
+    if sst2 is not None:
+        further += ["--labelled", sst2, "--finetune-steps", 250, "--finetune-rate", 2e-4]
+    in_a_process(
+        [
+            "-m", "evenhand", "certify", folder / "bert", folder / "mitigated" / name,
+            "--held-out", folder / "held_out.txt", "--corpus", folder / "train.txt", "--sentences", 3000,
+            "--language", "en", "--out", folder / f"certificate-{name}.html", *further,
+        ]
+    )  # fmt: skip
+
+
+def in_a_process(words: Sequence[object]) -> None:
+    """Run Python, and stop if it does not end as expected."""
+    command = [sys.executable, *map(str, words)]
+    print(*command[1:], flush=True)
+    code = subprocess.run(command, check=False).returncode
+    if code not in EXPECTED:
+        raise SystemExit(f"{' '.join(command[1:])} ended with {code}.")
 
 
 def write(file: Path, results: dict[str, object]) -> None:
@@ -135,6 +181,7 @@ def run(trial: Trial, folder: Path) -> dict[str, object]:
         "data": record.data.counts | {"examples": record.data.examples},
         "curve": [metrics.model_dump() for metrics in record.chosen.curve.epochs],
         "best": record.chosen.best.model_dump(),
+        "before": {key: estimate.model_dump(mode="json") for key, estimate in record.before.items()},
         "keeps_quality": record.chosen.keeps_quality,
         "seconds": time.perf_counter() - began,
     }

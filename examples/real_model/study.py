@@ -118,10 +118,11 @@ def options() -> argparse.Namespace:
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
     parser.add_argument("--balance", type=float, default=4.0)
-    parser.add_argument("--sweep", type=float, nargs="*", default=[1.5], help="other balances, with one seed")
+    parser.add_argument("--sweep", type=float, nargs="*", default=[8.0], help="other balances, with one seed")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--learning-rate", type=float, default=2e-4)
+    parser.add_argument("--warm-up", type=float, default=0.06, help="share of steps in which it rises")
     parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     return parser.parse_args()
 
@@ -149,7 +150,8 @@ def mitigated_steps(chosen: argparse.Namespace, model: Path) -> dict[Path, Step]
     return {
         folder: Step.evenhand(
             "mitigate", "equalise", model, "--corpus", chosen.corpus, "--corpus", to_train, "--held-out", to_choose,
-            "--epochs", chosen.epochs, "--learning-rate", chosen.learning_rate, "--quality-margin", 0.003,
+            "--epochs", chosen.epochs, "--learning-rate", chosen.learning_rate, "--warm-up", chosen.warm_up,
+            "--quality-margin", 0.003,
             "--balance", balance, "--seed", seed, "--out", folder,
         )
         for (balance, seed), folder in folders.items()

@@ -9,27 +9,34 @@ this file keeps the figures that the page shows.
 from __future__ import annotations
 
 import argparse
-import html
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from page_tables import (
+    certificate_block,
+    measured_table,
+    models_table,
+    samples_block,
+    seeds_table,
+    trained_rows,
+    trainings_table,
+)
 
 from evenhand.certificate.bias import bias_rows
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import FIGURES_FOLDER
 from evenhand.certificate.plan import Margins
 from evenhand.certificate.quality_figures import accuracy_of_answers
-from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows
-from evenhand.reporting.numbers import unsigned
+from evenhand.reporting.certificate.baseline import baseline_rows, baseline_words
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, Bounds
+from evenhand.runs.certificate_files import read_against_runs
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES, read_mitigation_record
@@ -124,6 +131,27 @@ def accuracy(folder: Path) -> QualityRow:
     return accuracy_of_answers(answers("before"), answers("after"), margin=margin, confidence=0.95)
 
 
+def certified(folder: Path) -> dict[str, Any]:
+    """What the certificate of the first mitigated model says in sentences, and its trivial baseline."""
+    certificate = read_against_runs(folder / f"{CERTIFICATE}.json")
+    return {
+        "words": list(certificate.words),
+        "baseline_words": baseline_words(certificate),
+        "baseline": [
+            {
+                "measure": row.reached.measure,
+                "before": row.reached.before,
+                "reached": row.reached.after,
+                "mitigated": row.against.after,
+                "low": row.against.difference.low,
+                "high": row.against.difference.high,
+                "outcome": row.outcome,
+            }
+            for row in baseline_rows(certificate)
+        ],
+    }
+
+
 def samples(folder: Path) -> list[dict[str, str]]:
     """How the original and the first mitigated model go on with some sentences of the package."""
     tables = [
@@ -156,122 +184,12 @@ def collect(folder: Path) -> dict[str, Any]:
         },
         "seeds": comparison.model_dump(mode="json"),
         "accuracy": accuracy(folder).model_dump(mode="json"),
+        "certificate": certified(folder),
         "trainings": trainings(folder),
         "recipe": record.recipe.model_dump(mode="json") if record.recipe else {},
         "data": record.data.counts if record.data else {},
         "samples": samples(folder),
     }
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """With a true minus."""
-    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def seeds_table(results: dict[str, Any]) -> str:
-    """One row per measure, over all mitigated models, and accuracy of the first."""
-    comparison = SeedsComparison.model_validate(results["seeds"])
-    row = QualityRow.model_validate(results["accuracy"])
-    low, high = (signed(bound) for bound in (row.difference.low, row.difference.high))
-    rows = [
-        *seeds_rows(comparison),
-        (
-            f"{row.measure}, {Path(comparison.after[0]).name} alone", f"{row.before:.2f}", f"{row.after:.2f}",
-            f"{signed(row.difference.value)} points", f"{low} to {high}", row.verdict.value,
-        ),
-    ]  # fmt: skip
-    return "\n".join(
-        f"| {' | '.join(cells)} |" for cells in (SEEDS_COLUMNS, ("---",) * len(SEEDS_COLUMNS), *rows)
-    )
-
-
-def measured_table(figures: list[dict[str, Any]]) -> str:
-    """One row per headline figure of the original."""
-    lines = ["| instrument | figure | value | 95% interval |", "|---|---|---|---|"]
-    lines += [
-        f"| {row['instrument']} | {row['measure']} | {unsigned(row['value'])} | "
-        f"{unsigned(row['low'])} to {unsigned(row['high'])} |"
-        for row in figures
-    ]
-    return "\n".join(lines)
-
-
-def trainings_table(results: dict[str, Any]) -> str:
-    """The kept epoch of every training, as change from the original."""
-    of_training: dict[tuple[float, int], list[dict[str, Any]]] = {}
-    for row in results["trainings"]:
-        of_training.setdefault((row["balance"], row["seed"]), []).append(row)
-    keys = sorted(results["trainings"][0]["bias"])
-    lines = [
-        f"| balance | seed | kept epoch | {' | '.join(key.replace('.', ', ') for key in keys)} | "
-        "perplexity of sentences | in passages |",
-        f"|---|---|---|{'---|' * len(keys)}---|---|",
-    ]
-    for (balance, seed), rows in sorted(of_training.items()):
-        original, kept = rows[0], next(row for row in rows if row["kept"])
-        changes = " | ".join(
-            f"{kept['bias'][key]:.3f} ({signed(100 * (kept['bias'][key] / original['bias'][key] - 1), 0)}%)"
-            for key in keys
-        )
-        quality = " | ".join(
-            f"{signed(100 * (kept[text] / original[text] - 1))}%" for text in ("perplexity", "in_passages")
-        )
-        lines.append(f"| {balance:g} | {seed} | {kept['epoch']} | {changes} | {quality} |")
-    return "\n".join(lines)
-
-
-def trained_rows(results: dict[str, Any], sample: str) -> list[list[BiasRow]]:
-    """MALoR in the direction that was trained, of each mitigated model."""
-    return [
-        [
-            row
-            for row in map(BiasRow.model_validate, rows)
-            if row.experiment
-            and not (row.part_of or row.direction or row.untrained_pair)
-            and row.sample == sample
-        ]
-        for rows in results["models"].values()
-    ]
-
-
-def models_table(results: dict[str, Any], sample: str) -> str:
-    """MALoR of each model, before and after each training."""
-    models = trained_rows(results, sample)
-    lines = [
-        f"| model | {' | '.join(str(row.experiment) for row in models[0])} |",
-        f"|---|{'---|' * len(models[0])}",
-        f"| original | {' | '.join(_with_interval(row.before, row.before_interval) for row in models[0])} |",
-    ]
-    for name, rows in zip(results["models"], models, strict=True):
-        cells = [
-            f"{_with_interval(row.after, row.after_interval)}, {signed(100 * (row.after / row.before - 1), 0)}%"
-            for row in rows
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    means = [
-        signed(100 * (fmean(row.after for row in rows) / rows[0].before - 1), 1) + "%"
-        for rows in zip(*models, strict=True)
-    ]
-    lines.append(f"| mean of {len(models)} | {' | '.join(means)} |")
-    return "\n".join(lines)
-
-
-def _with_interval(value: float, bounds: Bounds) -> str:
-    return f"{value:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
-
-
-def samples_block(rows: list[dict[str, str]]) -> str:
-    """What both models write, folded behind a notice."""
-    cells = "\n".join(
-        f"<tr><td>{html.escape(row['text'])}…</td><td>{html.escape(row['before'])}</td>"
-        f"<td>{html.escape(row['after'])}</td></tr>"
-        for row in rows
-    )
-    return (
-        "<details><summary>Show the sentences. A language model wrote them; they may be untrue or hurtful.</summary>\n"
-        "<table><thead><tr><th>beginning</th><th>before</th><th>after</th></tr></thead><tbody>\n"
-        f"{cells}\n</tbody></table>\n</details>"
-    )
 
 
 def picture(results: dict[str, Any]) -> Any:
@@ -350,6 +268,7 @@ def main() -> None:
         ("trainings", trainings_table(results)),
         ("probed", models_table(results, ALL_PROBES)),
         ("held out", models_table(results, HELD_OUT)),
+        ("certificate", certificate_block(results)),
         ("seeds", seeds_table(results)),
         ("samples", samples_block(results["samples"])),
     ):

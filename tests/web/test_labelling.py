@@ -48,6 +48,7 @@ def test_the_warning_and_guideline_come_before_the_first_text_and_once(
     assert link.path not in str(person.page.url)
     assert "hurtful or offensive" in person.text
     assert "Judge for yourself" in person.text
+    assert "how many seconds you looked at the text is kept" in person.text
     assert not shown_text(person)
     person.send()
     assert shown_text(person)
@@ -120,6 +121,25 @@ def test_unsure_arrows_and_undo(database: Database, visitor: Visitors) -> None:
     assert shown_text(person) == first
 
 
+def test_pages_say_where_an_annotator_is(database: Database, visitor: Visitors) -> None:
+    small_project(database, texts=2, overlap=1)
+    person = joined(database, visitor, "Anna")
+
+    def can_undo() -> bool:
+        return re.search(r'value="undo"[^>]* disabled', person.page.text) is None
+
+    assert "0 of 2 labelled" in person.text
+    assert not can_undo(), "there is nothing to take back"
+    person.send(choice="label:0")
+    assert "1 of 2 labelled" in person.text
+    assert can_undo()
+    person.send(choice="previous")
+    assert "Text 1" in person.text
+    person.send(choice="next")
+    person.send(choice="label:1")
+    assert "You have labelled all 2 texts that there are for you." in person.text
+
+
 def test_the_training_round_says_what_is_right_and_comes_first(database: Database, visitor: Visitors) -> None:
     made_project(database, [ProjectText("a", "The person slept."), TRAINING, GOLD], overlap=1)
     person = joined(database, visitor, "Anna")
@@ -154,6 +174,7 @@ def test_a_break_is_suggested(database: Database, visitor: Visitors) -> None:
     person.send(choice="label:0")
     person.send(choice="label:0")
     assert "Time for a break?" in person.text
+    assert "You have labelled 2 texts, 3 are left." in person.text
     person.get(str(person.page.url.path).removesuffix("/break"))
     assert shown_text(person)
 

@@ -276,6 +276,22 @@ def test_a_few_steps_lower_the_loss_and_leave_the_original(menagerie: Zoo, name:
     assert all(torch.equal(one, other) for one, other in weights)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_a_step_does_not_wait_for_the_gpu(menagerie: Zoo, name: str) -> None:
+    given = lesson(load_language_model(str(menagerie.folder(name)), device="cuda"))
+    network = given.model.loaded.model
+    batches = [given.batch(seed) for seed in range(3)]
+    for batch in batches * 4:  # what is set up once, recordings among it, may wait
+        torch.autograd.backward(given.objective.loss(network, batch))
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for batch in batches:
+            torch.autograd.backward(given.objective.loss(network, batch))
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
 def test_a_batch_depends_on_the_generator_alone(menagerie: Zoo, name: str) -> None:
     given = lesson(menagerie.model(name))

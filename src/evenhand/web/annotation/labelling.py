@@ -88,7 +88,12 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
         current = votes.current_assignment(session, annotator, project)
         if current is None:
             return page(
-                request, "annotate_done", language=project.language, project=project, person=annotator
+                request,
+                "annotate_done",
+                language=project.language,
+                project=project,
+                person=annotator,
+                completion=votes.completion_of(session, annotator),
             )
         return redirect(f"/annotate/{person_id}")
 
@@ -107,8 +112,10 @@ def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLRe
     """A moment to rest, after so many labels."""
     with database.read() as session:
         annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
-        done = votes.completion_of(session, annotator).done
-        return page(request, "annotate_break", language=project.language, person=annotator, done=done)
+        completion = votes.completion_of(session, annotator)
+        return page(
+            request, "annotate_break", language=project.language, person=annotator, completion=completion
+        )
 
 
 _STEPS = {"previous": -1, "note": 0, "next": 1}
