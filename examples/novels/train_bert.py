@@ -165,7 +165,7 @@ def main() -> None:
             logging_steps=500,
             report_to=[],
             disable_tqdm=True,
-            dataloader_num_workers=12 if on_gpu else 0,
+            dataloader_num_workers=4 if on_gpu else 0,
             dataloader_persistent_workers=on_gpu,
             seed=0,
         ),
