@@ -12,6 +12,7 @@ from translation_files import write_translation_file
 from evenhand.core.errors import DatasetError
 from evenhand.runs.claims import BusyError, claimed
 from evenhand.translation import TranslationError, adopt_file, open_translation, read_changes
+from evenhand.translation.documents import Document
 from evenhand.translation.review_records import read_review
 
 
@@ -112,6 +113,21 @@ def test_an_edit_by_hand_can_be_thrown_away(folder: Path, run_evenhand_here: Com
 
     assert ended.returncode == 0
     assert "Der Lehrer kommt." in (folder / "de.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('"text"', "StereoSet's layout"),
+        ('{"data": "text"}', "StereoSet's layout"),
+        ('{"data": {"intrasentence": true}}', "StereoSet's layout"),
+        ('{"data": {"intrasentence": ["text"]}}', "item 1 of intrasentence"),
+        ('{"data": {"intersentence": [{"id": "a", "sentences": ["text"]}]}}', "item 1 of intersentence"),
+    ],
+)
+def test_a_document_of_another_layout_is_refused(content: str, said: str) -> None:
+    with pytest.raises(DatasetError, match=said):
+        Document(content.encode(), language="de", path=Path("untouched.json"))
 
 
 def test_an_untouched_file_that_was_touched_is_refused(folder: Path) -> None:

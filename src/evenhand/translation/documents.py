@@ -109,6 +109,34 @@ class ItemTexts:
         )
 
 
+def _items(document: Any, path: Path) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """The items of a file, each with an id and candidates that have one; a file without them is refused."""
+    data = document.get("data") if isinstance(document, dict) else None
+    tasks = {task: data.get(task.value, []) for task in Task} if isinstance(data, dict) else {}
+    if not tasks or not all(isinstance(rows, list) for rows in tasks.values()):
+        raise DatasetError(
+            f"{path} is not in StereoSet's layout: its data has no lists of items under "
+            f"{' and '.join(task.value for task in Task)}. Restore the file, or translate again."
+        )
+    for task, rows in tasks.items():
+        for number, row in enumerate(rows, start=1):
+            if not _has_texts(row):
+                raise DatasetError(
+                    f"{path}: item {number} of {task.value} has no id, or no sentences with ids. Restore the file, or "
+                    "translate again."
+                )
+            yield task, row
+
+
+def _has_texts(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("id"), str)
+        and isinstance(row.get("sentences"), list)
+        and all(isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in row["sentences"])
+    )
+
+
 class Document:
     """A benchmark file whose texts can change. What it is written as depends on its texts alone."""
 
@@ -116,9 +144,7 @@ class Document:
         self.language = language
         self._content = content
         self._json: Any = parse_json(decode_utf8(content, path, error=DatasetError), path, error=DatasetError)
-        self.items = {
-            row["id"]: ItemTexts(task, row) for task in Task for row in self._json["data"].get(task.value, [])
-        }
+        self.items = {row["id"]: ItemTexts(task, row) for task, row in _items(self._json, path)}
         self._untouched = json.dumps(self._json)
 
     def __iter__(self) -> Iterator[ItemTexts]:
