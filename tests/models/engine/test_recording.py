@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import torch
 from zoo_fixtures import Zoo
 
+from evenhand.models.engine import recording
+from evenhand.models.engine.projection import SplitProjection
 from evenhand.models.engine.recording import MOST_RECORDINGS, OFTEN, RecordedBody, RecordedTraining
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.objectives.layouts import JoinedLayout
@@ -40,6 +43,73 @@ def test_without_a_gpu_a_body_in_training_is_run_as_it_is() -> None:
         _, hidden = recorded({"input_ids": torch.tensor([[3.0]])})
         torch.autograd.backward(hidden.sum())
         assert torch.equal(torch.as_tensor(weight.grad), torch.tensor([3.0]))
+
+
+class ReplayedByHand:
+    """What stands for a CUDA graph where there is none: it computes again, into the same places."""
+
+    def __init__(self, replay: Callable[[], None]) -> None:
+        self.replay = replay
+
+
+class TrainingByHand(RecordedTraining):
+    """Recordings that are computed again by hand."""
+
+    def _record(self, inputs: Any, shape: recording.Shape) -> Any:
+        filled = recording._room_for(inputs, shape)
+        first = self._run(filled)
+        self._gradients = room = self._gradients or recording._GradientRoom(first.weight_gradients)
+        hidden, gradient = first.hidden.clone(), torch.zeros_like(first.hidden)
+
+        def forward() -> None:
+            hidden.copy_(self._body(filled)[1].detach())
+
+        def backward() -> None:
+            with torch.enable_grad():
+                computed = self._body(filled)[1]
+            room.keep(torch.autograd.grad(computed, self._weights, gradient, allow_unused=True))
+
+        return recording._TrainingRecording(
+            ReplayedByHand(forward),
+            ReplayedByHand(backward),
+            filled,
+            None,
+            hidden,
+            gradient,
+            room,  # type: ignore[arg-type]
+        )
+
+
+def test_gradients_of_recordings_add_up_as_others_do(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several passes before a step, of several shapes, and weights that change where they are."""
+    monkeypatch.setattr(
+        recording,
+        "_recorded_shape",
+        lambda inputs: (inputs["input_ids"].shape[0], 64 * -(-inputs["input_ids"].shape[1] // 64)),
+    )
+    model = menagerie.model("llama")
+    network: Any = without_dropout(copy.deepcopy(model.loaded.model))
+    split = SplitProjection(network, network.base_model, len(model.tokenizer))
+    weights = list(network.parameters())
+    recorded = TrainingByHand(split.hidden, weights)
+    batches = list(joined_inputs(model, network, batches=9))
+    for step in range(4):
+        found = []
+        for body in (recorded, split.hidden):
+            network.zero_grad(set_to_none=True)
+            for inputs in batches:
+                hidden = body(inputs)[1][:, : inputs["input_ids"].shape[1]]
+                torch.autograd.backward((hidden * inputs["position_ids"][:, :, None]).square().sum())
+            found.append([None if weight.grad is None else weight.grad.clone() for weight in weights])
+        for own, wanted in zip(*found, strict=True):
+            torch.testing.assert_close(
+                own, wanted, rtol=1e-3, atol=1e-2 * float(wanted.abs().max()) if wanted is not None else 0.0
+            )
+        with torch.no_grad():
+            for weight in weights:
+                weight.mul_(1.01)
+    assert step
+    assert recorded._recordings
 
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
