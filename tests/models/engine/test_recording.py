@@ -152,10 +152,10 @@ def test_recordings_of_training_give_the_same_states_and_gradients(
     menagerie: Zoo, name: str, precision: str
 ) -> None:
     model = load_language_model(str(menagerie.folder(name)), device="cuda")
+    reader = model.position_reader
     network: Any = without_dropout(model.loaded.model)
     if precision == "bf16":
         network = in_bf16(network).train()
-    reader = model.position_reader
     trained, tolerance = reader.trained(network), 1e-3 if precision == "fp32" else 5e-2
     recorded = 0
     for number, inputs in enumerate(joined_inputs(model, network, batches=24)):
@@ -192,11 +192,11 @@ def training_recordings(reader: Any) -> Any:
 @needs_gpu
 def test_a_body_with_dropout_is_not_recorded(menagerie: Zoo) -> None:
     model = load_language_model(str(menagerie.folder("gpt2")), device="cuda")
-    network: Any = model.loaded.model.train()
+    reader, network = model.position_reader, model.loaded.model
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.3
-    trained = model.position_reader.trained(network)
+    trained = reader.trained(network.train())
     for inputs in joined_inputs(model, network, batches=12):
         first = torch.zeros(1, dtype=torch.long)
         torch.autograd.backward(trained(inputs, first, first).vectors.sum())

@@ -77,7 +77,7 @@ def loss_behind_gaps(
             expected = [own.logits(chunk).softmax(dim=-1) for own in original]
             middle = (expected[0] + expected[1]) / 2
             counts = middle.pow(RARE)
-            counts[:, telling] = 0.0
+            counts.index_fill_(1, telling, 0.0)
             counts /= counts.sum(dim=-1, keepdim=True)
             share = middle[:, telling].sum(dim=-1, keepdim=True)
             wanted = [_with_own_words(middle, own[:, telling], share, telling) for own in expected]

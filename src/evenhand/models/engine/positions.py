@@ -23,7 +23,7 @@ from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.recording import Body, RecordedBody, RecordedTraining
 from evenhand.models.engine.transfer import on_device
 
-CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 256 * 2**20}
+CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 512 * 2**20}
 """Scores of one chunk in 32-bit floats, by device, if memory allows: more are hardly faster."""
 
 SCORE_COPIES = 16

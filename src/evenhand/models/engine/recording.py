@@ -62,6 +62,7 @@ class RecordedBody:
     def __init__(self, body: Body) -> None:
         self._body = body
         self._recordings: dict[Shape, _Recording] = {}
+        self._stream = _OtherStream()
         self._pool: Any = None
 
     def __call__(self, inputs: Mapping[str, Tensor]) -> Hidden:
@@ -83,7 +84,8 @@ class RecordedBody:
 
     def _record(self, inputs: Mapping[str, Tensor], shape: Shape) -> _Recording:
         filled = _room_for(inputs, shape)
-        _on_another_stream(lambda: [self._body(filled) for _ in range(WARM_UP)])
+        self._stream.run(lambda: [self._body(filled) for _ in range(WARM_UP)])
+        give_back_memory()  # what passes on the other stream have kept
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
             output, hidden = self._body(filled)
@@ -141,6 +143,7 @@ class RecordedTraining:
         self._seen: Counter[Shape] = Counter()
         self._recordings: dict[Shape, _TrainingRecording] = {}
         self._gradients: _GradientRoom | None = None
+        self._stream = _OtherStream()
         self._pool: Any = None
         self._records = sum(weight.numel() for weight in weights) <= LARGEST
 
@@ -177,33 +180,26 @@ class RecordedTraining:
         filled = _room_for(inputs, shape)
         _fill(filled, inputs)
         passes: list[_Pass] = []
-        _on_another_stream(lambda: passes.extend(self._run(filled) for _ in range(WARM_UP)))
-        give_back_memory()  # what passes on the other stream have kept
+        self._stream.run(lambda: passes.extend(self._run(filled) for _ in range(WARM_UP)))
         if not passes[0].is_like(passes[1]) or len({weight.dtype for weight in self._weights}) > 1:
             return None
-        self._gradients = self._gradients or _GradientRoom(passes[0].weight_gradients)
+        room = self._gradients = self._gradients or _GradientRoom(passes[0].weight_gradients)
+        # Every kernel has to be loaded before a recording begins, this one too.
+        room.keep(passes[0].weight_gradients)
+        give_back_memory()  # what passes on the other stream have kept
         forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with torch.cuda.graph(forward, pool=self._pool):
             output, hidden = self._body(filled)
         self._pool = self._pool or forward.pool()
         hidden_gradient = torch.ones_like(hidden)
         with torch.cuda.graph(backward, pool=self._pool):
-            self._gradients.keep(
-                torch.autograd.grad(hidden, self._weights, hidden_gradient, allow_unused=True)
-            )
+            room.keep(torch.autograd.grad(hidden, self._weights, hidden_gradient, allow_unused=True))
         recording = _TrainingRecording(
-            forward,
-            backward,
-            filled,
-            _detached(output),
-            hidden.detach(),
-            hidden_gradient,
-            self._gradients,
+            forward, backward, filled, _detached(output), hidden.detach(), hidden_gradient, room
         )
         forward.replay()
         backward.replay()
-        repeated = _Pass(recording.hidden, self._gradients.copies())
-        return recording if repeated.is_like(passes[1]) else None
+        return recording if _Pass(recording.hidden, room.copies()).is_like(passes[1]) else None
 
     def _run(self, inputs: Mapping[str, Tensor]) -> _Pass:
         _, hidden = self._body(inputs)
@@ -305,10 +301,16 @@ def _clear(values: Tensor) -> Tensor:
     return values
 
 
-def _on_another_stream(work: Callable[[], Any]) -> None:
-    """Do what must not be recorded, before a recording."""
-    beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    beside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(beside):
-        work()
-    torch.cuda.current_stream().wait_stream(beside)
+class _OtherStream:
+    """Where passes run that must not be recorded: always the same stream, because each keeps memory of its own."""
+
+    def __init__(self) -> None:
+        self._stream: torch.cuda.Stream | None = None
+
+    def run(self, work: Callable[[], Any]) -> None:
+        """Do something on it, and let all that comes later wait for that."""
+        self._stream = self._stream or torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._stream):
+            work()
+        torch.cuda.current_stream().wait_stream(self._stream)
