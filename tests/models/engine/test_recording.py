@@ -36,8 +36,9 @@ def test_without_a_gpu_nothing_is_recorded(menagerie: Zoo) -> None:
 
 
 def test_without_a_gpu_a_body_in_training_is_run_as_it_is() -> None:
-    weight = torch.nn.Parameter(torch.tensor([2.0]))
-    recorded = RecordedTraining(lambda given: (None, weight * given["input_ids"]), [weight])
+    network = torch.nn.ParameterList([torch.tensor([2.0])])
+    (weight,) = network.parameters()
+    recorded = RecordedTraining(lambda given: (None, weight * given["input_ids"]), network)
     for _ in range(2 * OFTEN):
         weight.grad = None
         _, hidden = recorded({"input_ids": torch.tensor([[3.0]])})
@@ -55,9 +56,9 @@ class ReplayedByHand:
 class TrainingByHand(RecordedTraining):
     """Recordings that are computed again by hand."""
 
-    def _record(self, inputs: Any, shape: recording.Shape) -> Any:
+    def _record(self, inputs: Any, shape: recording.Shape, weights: Any) -> Any:
         filled = recording._room_for(inputs, shape)
-        first = self._run(filled)
+        first = self._run(filled, weights)
         self._gradients = room = self._gradients or recording._GradientRoom(first.weight_gradients)
         hidden, gradient = first.hidden.clone(), torch.zeros_like(first.hidden)
 
@@ -81,7 +82,7 @@ def test_gradients_of_recordings_add_up_as_others_do(menagerie: Zoo, monkeypatch
     network: Any = without_dropout(copy.deepcopy(model.loaded.model))
     split = SplitProjection(network, network.base_model, len(model.tokenizer))
     weights = list(network.parameters())
-    recorded = TrainingByHand(split.hidden, weights)
+    recorded = TrainingByHand(split.hidden, network)
     batches = list(joined_inputs(model, network, batches=9))
     for _ in range(4):
         found = []
@@ -183,6 +184,20 @@ def test_recordings_of_training_give_the_same_states_and_gradients(
     assert training_recordings(trained), "nothing was recorded"
 
 
+def test_a_network_has_its_own_weights_again_after_a_recording(menagerie: Zoo) -> None:
+    network: Any = copy.deepcopy(menagerie.model("llama").loaded.model)
+    before = dict(network.named_parameters())
+    weights = list(before.values())
+    with recording._other_names(network, weights) as others:
+        named = dict(network.named_parameters())
+        assert named.keys() == before.keys()
+        for own, other in zip(weights, others, strict=True):
+            assert other is not own
+            assert other.data_ptr() == own.data_ptr()
+        assert all(weight is other for weight, other in zip(named.values(), others, strict=True))
+    assert all(weight is before[name] for name, weight in network.named_parameters())
+
+
 def training_recordings(reader: Any) -> Any:
     bodies = [cell.cell_contents for cell in reader.__closure__]
     (recorded,) = [body for body in bodies if isinstance(body, RecordedTraining)]
@@ -207,12 +222,12 @@ def test_a_body_with_dropout_is_not_recorded(menagerie: Zoo) -> None:
 def test_a_body_that_waits_for_the_gpu_is_not_recorded_and_gives_what_it_gives(menagerie: Zoo) -> None:
     model = load_language_model(str(menagerie.folder("llama")), device="cuda")
     network: Any = model.loaded.model
-    weight = torch.nn.Parameter(torch.ones(1, device="cuda"))
+    own = torch.nn.ParameterList([torch.ones(1, device="cuda")])
 
     def body(given: Any) -> Any:
-        return (None,), (weight * float(given["input_ids"].max())).expand(*given["input_ids"].shape, 1)
+        return (None,), (own[0] * float(given["input_ids"].max())).expand(*given["input_ids"].shape, 1)
 
-    recorded = RecordedTraining(body, [weight])
+    recorded = RecordedTraining(body, own)
     for inputs in joined_inputs(model, network, batches=12):
         _, hidden = recorded(inputs)
         assert hidden.max().item() == inputs["input_ids"].max().item()

@@ -144,7 +144,7 @@ class PositionReader:
 
     def trained(self, model: nn.Module) -> StateReader:
         """Reads a model whose weights are trained where they are in memory."""
-        return self._recorded(model, lambda body: RecordedTraining(body, list(model.parameters())))
+        return self._recorded(model, lambda body: RecordedTraining(body, model))
 
     def _recorded(self, model: nn.Module, record: Callable[[Body], Body]) -> StateReader:
         if self._body is None or isinstance(model, DistributedDataParallel):

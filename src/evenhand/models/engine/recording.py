@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ WARM_UP = 2
 
 OFTEN = 3
 """Times that a shape has to come in training before it is recorded: two graphs take as long as some dozen steps."""
+
+MOST_FAILURES = 3
+"""Recordings that may fail before nothing is recorded any more."""
 
 LARGEST = 2**30
 """Weights of a body in training beyond which nothing is recorded: a GPU is busy with their arithmetic anyway."""
@@ -136,16 +140,18 @@ class RecordedTraining:
     same inputs differ, as those with dropout do, is run as it is; so is one that cannot be recorded.
     """
 
-    def __init__(self, body: Body, weights: Sequence[nn.Parameter]) -> None:
-        """From a body and all weights that it may have, which stay where they are in memory."""
+    def __init__(self, body: Body, network: nn.Module) -> None:
+        """From a body and its network, whose weights stay where they are in memory."""
         self._body = body
-        self._weights = [weight for weight in weights if weight.requires_grad]
+        self._network = network
+        self._weights = [weight for weight in network.parameters() if weight.requires_grad]
         self._seen: Counter[Shape] = Counter()
         self._recordings: dict[Shape, _TrainingRecording] = {}
         self._gradients: _GradientRoom | None = None
         self._stream = _OtherStream()
         self._pool: Any = None
-        self._records = sum(weight.numel() for weight in weights) <= LARGEST
+        self._failures = 0
+        self._records = sum(weight.numel() for weight in network.parameters()) <= LARGEST
 
     def __call__(self, inputs: Mapping[str, Tensor]) -> Hidden:
         """The output of the body, in which inputs may be filled up to a larger shape."""
@@ -160,28 +166,33 @@ class RecordedTraining:
         if shape is None or shape in self._recordings or not self._records:
             return None if shape is None else self._recordings.get(shape)
         self._seen[shape] += 1
-        if self._seen[shape] == OFTEN:
+        if self._seen[shape] >= OFTEN:
             self._try_to_record(inputs, shape)
         return self._recordings.get(shape)
 
     def _try_to_record(self, inputs: Mapping[str, Tensor], shape: Shape) -> None:
-        self._records = len(self._recordings) + 1 < MOST_RECORDINGS
         try:
-            recording = self._record(inputs, shape)
+            with _other_names(self._network, self._weights) as weights:
+                recording = self._record(inputs, shape, weights)
         except RuntimeError:  # no memory left, or something that a GPU cannot record
-            recording = None
+            self._failures += 1
+            self._records = self._failures < MOST_FAILURES
             give_back_memory()
+            return
         if recording is None:
             self._records = False
         else:
             self._recordings[shape] = recording
+            self._records = len(self._recordings) < MOST_RECORDINGS
 
-    def _record(self, inputs: Mapping[str, Tensor], shape: Shape) -> _TrainingRecording | None:
+    def _record(
+        self, inputs: Mapping[str, Tensor], shape: Shape, weights: Sequence[Tensor]
+    ) -> _TrainingRecording | None:
         filled = _room_for(inputs, shape)
         _fill(filled, inputs)
         passes: list[_Pass] = []
-        self._stream.run(lambda: passes.extend(self._run(filled) for _ in range(WARM_UP)))
-        if not passes[0].is_like(passes[1]) or len({weight.dtype for weight in self._weights}) > 1:
+        self._stream.run(lambda: passes.extend(self._run(filled, weights) for _ in range(WARM_UP)))
+        if not passes[0].is_like(passes[1]) or len({weight.dtype for weight in weights}) > 1:
             return None
         room = self._gradients = self._gradients or _GradientRoom(passes[0].weight_gradients)
         # Every kernel has to be loaded before a recording begins, this one too.
@@ -193,7 +204,7 @@ class RecordedTraining:
         self._pool = self._pool or forward.pool()
         hidden_gradient = torch.ones_like(hidden)
         with torch.cuda.graph(backward, pool=self._pool):
-            room.keep(torch.autograd.grad(hidden, self._weights, hidden_gradient, allow_unused=True))
+            room.keep(torch.autograd.grad(hidden, weights, hidden_gradient, allow_unused=True))
         recording = _TrainingRecording(
             forward, backward, filled, _detached(output), hidden.detach(), hidden_gradient, room
         )
@@ -201,9 +212,9 @@ class RecordedTraining:
         backward.replay()
         return recording if _Pass(recording.hidden, room.copies()).is_like(passes[1]) else None
 
-    def _run(self, inputs: Mapping[str, Tensor]) -> _Pass:
+    def _run(self, inputs: Mapping[str, Tensor], weights: Sequence[Tensor]) -> _Pass:
         _, hidden = self._body(inputs)
-        gradients = torch.autograd.grad(hidden, self._weights, torch.ones_like(hidden), allow_unused=True)
+        gradients = torch.autograd.grad(hidden, weights, torch.ones_like(hidden), allow_unused=True)
         return _Pass(hidden.detach(), gradients)
 
 
@@ -299,6 +310,30 @@ def _clear(values: Tensor) -> Tensor:
     values.fill_(torch.finfo(values.dtype).min)
     values.diagonal(dim1=-2, dim2=-1).zero_()
     return values
+
+
+@contextmanager
+def _other_names(network: nn.Module, weights: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Let a network compute with other tensors in the same memory, and give those that stand for some weights.
+
+    What is left of an earlier pass ties a weight to the stream of that pass, and no other stream can record it then.
+    """
+    places = [
+        (module, name, weight)
+        for module in network.modules()
+        for name, weight in module._parameters.items()
+        if weight is not None
+    ]
+    others = {
+        weight: nn.Parameter(weight.detach(), requires_grad=weight.requires_grad) for _, _, weight in places
+    }
+    try:
+        for module, name, weight in places:
+            module._parameters[name] = others[weight]
+        yield [others[weight] for weight in weights]
+    finally:
+        for module, name, weight in places:
+            module._parameters[name] = weight
 
 
 class _OtherStream:
