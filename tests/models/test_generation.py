@@ -16,6 +16,7 @@ from evenhand.models.capabilities import Generates
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
 from evenhand.models.generation.batches import WINDOW_ROWS
+from evenhand.models.generation.codec import TextCodec
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -352,3 +353,28 @@ def test_progress_counts_every_text(gpt2: LanguageModel) -> None:
 
     assert sum(counts) == len(PROMPTS) * SAMPLED.samples
     assert len(counts) > 3
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_prompts_are_tokenised_twice_only_where_the_tokenizer_puts_something_around_them(
+    menagerie: Zoo, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = menagerie.model(name)
+    codec = TextCodec(model.loaded)
+    whole, plain = (
+        [tuple(model.tokenizer(prompt, add_special_tokens=special)["input_ids"]) for prompt in PROMPTS]
+        for special in (True, False)
+    )
+    calls: list[bool] = []
+    tokens_of = TextCodec._tokens_of
+
+    def counted(self: TextCodec, own: Sequence[str], *, special: bool) -> list[tuple[int, ...]]:
+        calls.append(special)
+        return tokens_of(self, own, special=special)
+
+    monkeypatch.setattr(TextCodec, "_tokens_of", counted)
+    encoded = codec.encode(PROMPTS)
+
+    assert calls == ([True] if whole == plain else [True, False])
+    for ids, own in zip(encoded, plain, strict=True):
+        assert ids[len(ids) - len(own) :] == own

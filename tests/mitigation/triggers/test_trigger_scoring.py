@@ -8,6 +8,8 @@ import torch
 from slow_triggers import PAIRS, SENTENCES, SlowTriggers
 from zoo_fixtures import Zoo
 
+from evenhand.mitigation.triggers import scoring
+from evenhand.mitigation.triggers.objective import TriggerSurprises
 from evenhand.mitigation.triggers.recipes import PUBLISHED_WEIGHTS, ObjectiveWeights
 from evenhand.mitigation.triggers.scoring import TriggerScorer
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
@@ -128,6 +130,30 @@ def test_the_token_in_place_changes_nothing(menagerie: Zoo) -> None:
 
     assert changes.shape == (3, model.loaded.config.vocab_size)
     assert changes[torch.arange(3), list(trigger)].abs().max() == 0
+
+
+def test_a_trigger_that_was_scored_is_not_run_again_before_its_gradient(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = menagerie.model("gpt2")
+    triggers = vocabulary_of(model).random_triggers(5, 3, np.random.default_rng(2))
+    scorer = scorer_of(model, ObjectiveWeights(margin=0.05), sentences=SENTENCES)
+    anew = [scorer.gradient(trigger) for trigger in triggers]
+    monkeypatch.setattr(scoring, "REMEMBERED", 4)
+    scorer.losses(triggers)
+    runs: list[int] = []
+    whole = TriggerScorer.surprises
+
+    def counted(self: TriggerScorer, own: list[tuple[int, ...]]) -> TriggerSurprises:
+        runs.append(len(own))
+        return whole(self, own)
+
+    monkeypatch.setattr(TriggerScorer, "surprises", counted)
+    known = [scorer.gradient(trigger) for trigger in triggers]
+
+    assert runs == [1], "the first of five is forgotten"
+    for one, other in zip(anew, known, strict=True):
+        assert torch.equal(one, other)
 
 
 def test_a_trigger_of_one_token_has_a_gradient_too(menagerie: Zoo) -> None:

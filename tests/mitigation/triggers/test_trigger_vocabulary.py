@@ -105,3 +105,22 @@ def test_a_vocabulary_without_words_is_refused(menagerie: Zoo) -> None:
 
     with pytest.raises(ModelError, match="no token of letters alone"):
         vocabulary_of(model, *every_word)
+
+
+def test_texts_behind_triggers_are_encoded_once(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = menagerie.model("gpt2")
+    vocabulary = vocabulary_of(model)
+    texts = ["The woman slept.", "The man slept."]
+    triggers = vocabulary.random_triggers(3, 2, np.random.default_rng(0))
+    first = vocabulary.fitting_before(triggers, texts)
+    encoded: list[str] = []
+    whole = TextCodec.encode
+
+    def counted(self: TextCodec, own: list[str]) -> list[tuple[int, ...]]:
+        encoded.extend(own)
+        return whole(self, own)
+
+    monkeypatch.setattr(TextCodec, "encode", counted)
+
+    assert vocabulary.fitting_before(triggers, texts) == first
+    assert len(encoded) == len(triggers) * len(texts)

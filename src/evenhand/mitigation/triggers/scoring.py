@@ -41,6 +41,9 @@ a GPU waits less for what it is told."""
 MOST_PLACES = 128
 """Of all sentences together: each has a score for every entry of the vocabulary."""
 
+REMEMBERED = 64
+"""Triggers whose surprises are kept for a gradient: more than a search scores on all targets in a few steps."""
+
 
 class TriggerScorer:
     """Scores triggers on some target pairs and ordinary sentences."""
@@ -73,6 +76,7 @@ class TriggerScorer:
         self._device = model.loaded.device
         self._slots = slots
         self._lead = vocabulary.lead
+        self._known: dict[Tokens, TriggerSurprises] = {}
         self._joins = model.shares_prefixes and attention_window(model.loaded.config) is None
         texts = target_tokens(vocabulary, pairs)
         compared = sentences if weights.divergence else ()
@@ -93,7 +97,10 @@ class TriggerScorer:
 
     def losses(self, triggers: Sequence[Tokens]) -> list[float]:
         """The loss of each trigger."""
-        return [float(loss) for loss in self.objective.loss(self.surprises(triggers))]
+        surprises = self.surprises(triggers)
+        self._remember(triggers, surprises)
+        losses: list[float] = self.objective.loss(surprises).tolist()
+        return losses
 
     def components(self, trigger: Tokens) -> dict[str, float]:
         """The components of a trigger's loss, before they are weighted."""
@@ -141,15 +148,26 @@ class TriggerScorer:
 
     def _counting(self, trigger: Tokens) -> TriggerSurprises:
         """How much the loss changes with the surprise at each text, at a trigger."""
-        now = self.surprises([trigger])
-        parts = [part.requires_grad_() for part in (now.nats, now.divergence, now.fluency)]
+        now = self._known.get(trigger) or self.surprises([trigger])
+        parts = [part.clone().requires_grad_() for part in (now.nats, now.divergence, now.fluency)]
         with torch.enable_grad():
-            slopes = torch.autograd.grad(self.objective.loss(now).sum(), parts, allow_unused=True)
+            loss = self.objective.loss(TriggerSurprises(*parts)).sum()
+            slopes = torch.autograd.grad(loss, parts, allow_unused=True)
         filled = [
             torch.zeros_like(part) if slope is None else slope
             for part, slope in zip(parts, slopes, strict=True)
         ]
         return TriggerSurprises(*filled)
+
+    def _remember(self, triggers: Sequence[Tokens], surprises: TriggerSurprises) -> None:
+        """Keep the surprises of the last triggers: a search takes the gradient at one that it has scored."""
+        for number in range(max(0, len(triggers) - REMEMBERED), len(triggers)):
+            row = slice(number, number + 1)
+            self._known[triggers[number]] = TriggerSurprises(
+                surprises.nats[row], surprises.divergence[row], surprises.fluency[row]
+            )
+        for trigger in list(self._known)[:-REMEMBERED]:
+            del self._known[trigger]
 
     def _slope(self, cells: range, leaf: Tensor, table: Tensor, counts: TriggerSurprises) -> Tensor:
         """The gradient of a batch; in halves where memory does not suffice."""

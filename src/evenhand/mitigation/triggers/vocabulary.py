@@ -54,6 +54,7 @@ class TriggerVocabulary:
         self._codec = TextCodec(loaded)
         self._prompts = tuple(dict.fromkeys(prompts))
         self._is_banned = is_banned
+        self._rests: dict[tuple[str, ...], list[Tokens]] = {}
         self.allowed = self._allowed_tokens()
         """Whether a trigger may have each entry of the model's embeddings."""
         if not self.allowed.any():
@@ -97,10 +98,10 @@ class TriggerVocabulary:
     def fitting_before(self, triggers: Sequence[Tokens], texts: Sequence[str]) -> list[bool]:
         """Whether the text of each trigger reads as its tokens before each of some texts."""
         fits = [self._is_plain(trigger) for trigger in triggers]
-        rests = self.tokens_after_trigger(texts)
         checked = [trigger for trigger, plain in zip(triggers, fits, strict=True) if plain]
         if not checked:
             return fits
+        rests = self._rests_of(tuple(texts))
         prefixes = [prefix_of(self.text_of(trigger)) for trigger in checked]
         whole = self._codec.encode([prefix + text for prefix in prefixes for text in texts])
         same = iter(
@@ -137,6 +138,12 @@ class TriggerVocabulary:
         trigger = ids[len(self.lead) : len(self.lead) + slots]
         allowed = all(self.allowed[token] for token in trigger)
         return trigger if allowed and self.text_of(trigger) == text and self.fitting([trigger])[0] else None
+
+    def _rests_of(self, texts: tuple[str, ...]) -> list[Tokens]:
+        """What texts are behind a trigger, encoded once: a search asks for the same ones at every step."""
+        if texts not in self._rests:
+            self._rests[texts] = self.tokens_after_trigger(texts)
+        return self._rests[texts]
 
     def _is_plain(self, trigger: Tokens) -> bool:
         text = self.text_of(trigger)

@@ -30,6 +30,7 @@ class TextCodec:
         self.vocabulary = 1 + max(int(number) for number in self._tokenizer.get_vocab().values())
         """Entries that stand for a token; a model may have more, which mean nothing."""
         self.ends = self._end_tokens()
+        self._adds_tokens = self._tokens_of(["a"], special=True) != self._tokens_of(["a"], special=False)
         frame = {getattr(self._tokenizer, f"{name}_token_id") for name in _FRAME}
         self._frame = {*frame, *self.ends, *self.decoder_start} - {None}
 
@@ -56,10 +57,10 @@ class TextCodec:
         An encoder reads what its tokenizer makes. A decoder is to go on, so what some tokenizers put behind a text is
         left out.
         """
-        whole = [tuple(ids) for ids in self._tokenizer(list(texts))["input_ids"]]
+        whole = self._tokens_of(texts, special=True)
         if self.encodes:
             return whole
-        plain = [tuple(ids) for ids in self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+        plain = self._tokens_of(texts, special=False) if self._adds_tokens else whole
         return [self._open_end(ids, own) for ids, own in zip(whole, plain, strict=True)]
 
     def decode(self, prompt: Tokens, written: Sequence[int]) -> str:
@@ -68,6 +69,9 @@ class TextCodec:
         anchor = self._text(before)
         text = self._text((*before, *written))
         return text.removeprefix(anchor) if text.startswith(anchor) else self._text(written)
+
+    def _tokens_of(self, texts: Sequence[str], *, special: bool) -> list[Tokens]:
+        return [tuple(ids) for ids in self._tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
 
     def _text(self, ids: Sequence[int]) -> str:
         shown = [token for token in ids if token not in self._frame]
