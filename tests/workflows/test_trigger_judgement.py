@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 from recording_monitor import RecordingMonitor
@@ -18,7 +16,7 @@ from evenhand.models.references import ModelRef
 from evenhand.regard.classifier import write_check
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
 from evenhand.reporting.prefixes import transfer_rows
-from evenhand.runs.trigger_records import NO_PREFIX, TRIGGER, PrefixComparison, PrefixFigures, TriggerRecord
+from evenhand.runs.trigger_records import NO_PREFIX, TRIGGER, PrefixComparison, PrefixFigures
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.trigger_judgement import texts_to_write
 
@@ -85,6 +83,5 @@ def test_the_change_of_perplexity_is_in_percent_wherever_it_is_shown() -> None:
     comparison = PrefixComparison(
         model="m", pairs=1, contexts=1, sentences=9, rows=rows, units={"perplexity": "percent"}
     )
-    trigger = cast("TriggerRecord", SimpleNamespace(comparison=comparison, transfer=()))
-    (row,) = transfer_rows(trigger)
+    (row,) = transfer_rows([comparison])
     assert row == ("m", "perplexity", "20.00", "30.00", "+50.0%", "[+40.0 to +60.0]")

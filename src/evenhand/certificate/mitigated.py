@@ -30,6 +30,7 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
         frontier=record.frontier,
         unseen=_leaves_held_out_half(record),
         prefixes=record.trigger.comparison if record.trigger else None,
+        transfer=record.trigger.transfer if record.trigger else (),
     )
 
 

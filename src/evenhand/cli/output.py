@@ -210,7 +210,7 @@ def print_trigger(trigger: TriggerRecord) -> None:
     if not trigger.transfer:
         return
     table = plain_table(*TRANSFER_COLUMNS, right=TRANSFER_COLUMNS[2:], title="carried to other models")
-    for row in transfer_rows(trigger):
+    for row in transfer_rows(trigger.comparisons):
         table.add_row(*row)
     print_table(table)
 

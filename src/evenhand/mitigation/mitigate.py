@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from evenhand.core.errors import EvenhandError, OutputError
-from evenhand.core.files import sha256_of
+from evenhand.core.files import sha256_of, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.mitigation.mitigation import (
     MitigatedModel,
@@ -20,12 +20,14 @@ from evenhand.mitigation.mitigation import (
     MitigationData,
     MitigationOptions,
     MitigationOutcome,
+    Supplement,
 )
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
+from evenhand.runs.claims import claimed
 from evenhand.runs.energy import energy_meter
 from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
 from evenhand.runs.mitigation_records import (
@@ -37,7 +39,7 @@ from evenhand.runs.mitigation_records import (
 )
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
-from evenhand.runs.store import claim_place, open_job
+from evenhand.runs.store import Job, claim_place, open_job, supplement_parts
 from evenhand.training.model_folders import save_weights
 
 CARD_FILE = "README.md"
@@ -122,7 +124,8 @@ def mitigate(
 ) -> MitigatedModel:
     """Lower the bias of a model, and write the result as a model folder.
 
-    Interrupted and called again, it goes on where it was; called again when it is done, it opens the result.
+    Interrupted and called again, it goes on where it was; called again when it is done, it opens the result. What
+    the options ask for besides, such as a trigger on other models, is added to a finished result.
 
     Args:
         ref: The original.
@@ -154,42 +157,85 @@ def mitigate(
         with open_job(
             out, fingerprint, fingerprint_at=fingerprint_of_model_folder, replace=replace, claim=claim
         ) as job:
-            if job.is_done:
-                return opened_model(ref, out)
-            original = record_of(model)
-            with energy_meter(str(model.loaded.device)) as meter:
-                outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
-            record = MitigationRecord(
-                method=mitigation.name,
-                summary=mitigation.summary,
-                objective=outcome.objective,
-                model=original,
-                lab=planted_bias_of(model.loaded.ref.location),
-                language=data.probes.language,
-                experiments=tuple(experiment.value for experiment in data.experiments)
-                if outcome.trigger is None
-                else (),
-                groups=_groups(data),
-                probes=data.probes.sha256,
-                data=outcome.data,
-                settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
-                recipe=outcome.recipe,
-                precision=outcome.precision,
-                seeds=outcome.seeds,
-                chosen_seed=outcome.chosen_seed,
-                before=dict(outcome.before),
-                after=dict(outcome.after),
-                frontier=outcome.frontier,
-                trigger=outcome.trigger,
-                energy=meter.record,
-                reference=_changed_reference(ref, outcome),
-                environment=EnvironmentRecord.current(),
-                libraries={name: version(name) for name in _LIBRARIES},
-                fingerprint=fingerprint,
-            )
-            with job.result_folder() as folder:
-                write_model_folder(model, record, folder, beside=outcome.beside, command=command)
+            if not job.is_done:
+                outcome, record = _mitigated(
+                    model, mitigation, data, chosen, job=job, fingerprint=fingerprint, monitor=monitor
+                )
+                record = record.model_copy(update={"reference": _changed_reference(ref, outcome)})
+                with job.result_folder() as folder:
+                    write_model_folder(model, record, folder, beside=outcome.beside, command=command)
+    _supplement(mitigation, out, data=data, options=chosen, monitor=monitor, command=command)
     return opened_model(ref, out)
+
+
+def _mitigated(
+    model: LanguageModel,
+    mitigation: Mitigation[Any],
+    data: MitigationData,
+    options: MitigationOptions,
+    *,
+    job: Job,
+    fingerprint: str,
+    monitor: Monitor,
+) -> tuple[MitigationOutcome, MitigationRecord]:
+    """Mitigate a loaded model: what came of it, and its record, which is yet to say how the model is referred to."""
+    original = record_of(model)
+    with energy_meter(str(model.loaded.device)) as meter:
+        outcome = mitigation.mitigate(model, data=data, options=options, job=job, monitor=monitor)
+    experiments = () if outcome.trigger else tuple(experiment.value for experiment in data.experiments)
+    record = MitigationRecord(
+        method=mitigation.name,
+        summary=mitigation.summary,
+        objective=outcome.objective,
+        model=original,
+        lab=planted_bias_of(model.loaded.ref.location),
+        language=data.probes.language,
+        experiments=experiments,
+        groups=_groups(data),
+        probes=data.probes.sha256,
+        data=outcome.data,
+        settings=dict(mitigation.settings(options) if outcome.settings is None else outcome.settings),
+        recipe=outcome.recipe,
+        precision=outcome.precision,
+        seeds=outcome.seeds,
+        chosen_seed=outcome.chosen_seed,
+        before=dict(outcome.before),
+        after=dict(outcome.after),
+        frontier=outcome.frontier,
+        trigger=outcome.trigger,
+        energy=meter.record,
+        environment=EnvironmentRecord.current(),
+        libraries={name: version(name) for name in _LIBRARIES},
+        fingerprint=fingerprint,
+    )
+    return outcome, record
+
+
+def _supplement(
+    mitigation: Mitigation[Any],
+    out: Path,
+    *,
+    data: MitigationData,
+    options: MitigationOptions,
+    monitor: Monitor,
+    command: str | None,
+) -> None:
+    """Add what the options ask for besides to the record of a finished mitigation; each piece is kept when it comes."""
+
+    def missing() -> Sequence[Supplement]:
+        record = read_mitigation_record(out)
+        return mitigation.supplements(record, data=data, options=options, monitor=monitor)
+
+    if not missing():
+        return
+    with claimed(out):
+        for supplement in missing():
+            record = read_mitigation_record(out)
+            parts = supplement_parts(out, sha256_of(f"{record.fingerprint} {supplement.key}".encode()))
+            record = supplement.added_to(record, parts)
+            write_text(out / CARD_FILE, mitigation_card(record, command=command))
+            write_text(out / MITIGATION_FILE, record.model_dump_json(indent=1) + "\n")
+            parts.remove()
 
 
 def _groups(data: MitigationData) -> dict[str, tuple[str, str]]:

@@ -18,10 +18,10 @@ folder, the record and the card, is done for it by ``mitigate``. A method withou
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import Experiment
@@ -35,7 +35,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord
 from evenhand.runs.mitigation_summaries import FrontierPoint
-from evenhand.runs.store import Job
+from evenhand.runs.store import Job, Parts
 from evenhand.runs.trigger_records import TriggerRecord
 
 Setting = float | int | str | bool
@@ -112,6 +112,24 @@ class MitigatedModel:
     record: MitigationRecord
 
 
+class Supplement(Protocol):
+    """Something that is added to the record of a finished mitigation."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from other supplements."""
+        ...
+
+    def added_to(self, record: MitigationRecord, parts: Parts) -> MitigationRecord:
+        """The record with it.
+
+        Args:
+            record: As it is.
+            parts: Where what takes long is kept as it comes.
+        """
+        ...
+
+
 class Mitigation(ABC, Generic[Options]):
     """A way to mitigate."""
 
@@ -138,6 +156,21 @@ class Mitigation(ABC, Generic[Options]):
             for name, value in values.items()
             if value is not None
         }
+
+    def supplements(
+        self,
+        record: MitigationRecord,
+        *,
+        data: MitigationData,
+        options: Options,
+        monitor: Monitor,
+    ) -> Sequence[Supplement]:
+        """What the options ask for that is no part of the mitigation itself and that its record lacks: nothing.
+
+        Each supplement is kept when it is there, so one that fails costs neither the mitigation nor those before it.
+        """
+        del record, data, options, monitor
+        return ()
 
     @abstractmethod
     def mitigate(

@@ -61,9 +61,9 @@ def prefix_table(comparison: PrefixComparison) -> str:
     return _markdown(prefix_columns(comparison), prefix_rows(comparison))
 
 
-def transfer_rows(trigger: TriggerRecord) -> Iterator[tuple[str, ...]]:
-    """What the trigger does on every model, the one that it was searched on first."""
-    for comparison in (trigger.comparison, *trigger.transfer):
+def transfer_rows(comparisons: Sequence[PrefixComparison]) -> Iterator[tuple[str, ...]]:
+    """What a trigger does on every model; the one that it was searched on comes first."""
+    for comparison in comparisons:
         before, after = comparison.row(NO_PREFIX), comparison.row(TRIGGER)
         for key in before.figures:
             if key.rpartition(".")[2] not in _CARRIED and not key.startswith(DISTINCT):
@@ -85,7 +85,7 @@ _CARRIED = frozenset({REGARD_GAP, SURPRISE_GAP, PERPLEXITY, CONTENT_SHIFT})
 
 def transfer_table(trigger: TriggerRecord) -> str:
     """The rows as a table of Markdown."""
-    return _markdown(TRANSFER_COLUMNS, transfer_rows(trigger))
+    return _markdown(TRANSFER_COLUMNS, transfer_rows(trigger.comparisons))
 
 
 def written_words(written: WrittenTextsRecord) -> str:

@@ -42,3 +42,5 @@ class MitigationSummary(FrozenModel):
     """Whether it is recorded that no training saw the held-out half of the probes."""
     prefixes: PrefixComparison | None = None
     """A trigger beside no prefix, random tokens and a sentence, on what its search did not see."""
+    transfer: tuple[PrefixComparison, ...] = ()
+    """The same on other models."""

@@ -244,6 +244,16 @@ def kept_parts(place: str | Path, fingerprint: str, stage: str) -> Parts:
     return Parts(_parts_folder(Path(place), fingerprint) / stage)
 
 
+def supplement_parts(place: str | Path, fingerprint: str) -> Parts:
+    """Where the pieces of something are kept that is added to a finished result; whoever adds it claims the place.
+
+    Args:
+        place: Of the result.
+        fingerprint: Digest of the result and of what is added.
+    """
+    return Parts(_parts_folder(Path(place), fingerprint))
+
+
 def leftovers(place: Path) -> list[Path]:
     """The folders of unfinished jobs with this place, of whatever fingerprint."""
     digits = "[0-9a-f]" * FINGERPRINT_DIGITS

@@ -43,6 +43,8 @@ class PrefixComparison(FrozenModel):
     contexts: int
     sentences: int
     rows: tuple[PrefixFigures, ...]
+    reference: str = ""
+    """Digest of how the model was named; empty for the model of the search."""
     units: dict[str, str] = Field(default_factory=dict)
     """Of figures and of their changes, by key; nats where none is named."""
 
@@ -114,3 +116,8 @@ class TriggerRecord(FrozenModel):
     """The same prefixes on other models; where a model scores no texts, what it writes behind them alone."""
     written: WrittenTextsRecord | None = None
     """What the model wrote behind the prefixes; None where nothing was written."""
+
+    @property
+    def comparisons(self) -> tuple[PrefixComparison, ...]:
+        """On every model, that of the search first."""
+        return (self.comparison, *self.transfer)

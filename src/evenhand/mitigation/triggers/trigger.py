@@ -19,29 +19,31 @@ from evenhand.mitigation.mitigation import (
     Setting,
 )
 from evenhand.mitigation.triggers.banned_words import ban_words
-from evenhand.mitigation.triggers.comparison import (
-    NamedPrefixes,
-    PrefixMeasure,
-    compare_prefixes,
-    measure_prefixes,
-)
+from evenhand.mitigation.triggers.comparison import NamedPrefixes, PrefixMeasure
 from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.hotflip import hotflip_step
 from evenhand.mitigation.triggers.recipes import GCG_V1, SearchMethod, TriggerRecipe
 from evenhand.mitigation.triggers.scoring import refuse_long_texts
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
 from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
+from evenhand.mitigation.triggers.transfer import (
+    HeldOut,
+    Transfer,
+    missing_models,
+    model_to_compare,
+    trigger_of,
+)
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
 from evenhand.mitigation.triggers.written_texts import WrittenTexts
 from evenhand.models.capabilities import Generates, require
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import ModelError, ModelRef, load_model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.runs.store import Job, Parts
 from evenhand.runs.trigger_records import (
     HAND_WRITTEN,
     NO_PREFIX,
     RANDOM_TOKENS,
-    PrefixComparison,
     TriggerRecord,
     TriggerSeedRecord,
     TriggerTargetsRecord,
@@ -116,14 +118,13 @@ class Trigger(Mitigation[TriggerOptions]):
             )
 
     def identity(self, options: TriggerOptions) -> Mapping[str, Any]:
-        """The recipe, the targets, and what the trigger is compared with."""
+        """The recipe, the targets, and what the trigger is compared with; other models are added to the result."""
         resampling = options.resampling
         return {
             "recipe": options.recipe.model_dump(mode="json"),
             "targets": options.targets.sha256 if options.targets else None,
             "banned": sorted(options.banned),
             "sentence": options.sentence,
-            "transfer": [[ref.id, ref.revision, ref.precision.value] for ref in options.transfer],
             "resampling": [resampling.resamples, resampling.seed, resampling.confidence],
             "measures": [type(measure).__name__ for measure in options.measures],
             "written": options.written.record.model_dump(mode="json") if options.written else None,
@@ -165,6 +166,17 @@ class Trigger(Mitigation[TriggerOptions]):
                 f"{model.ref.id} has the prefix {model.ref.prefix!r} already. Search on the model without it."
             )
         return _TriggerSearch(model, data, options, monitor).run(job)
+
+    def supplements(
+        self, record: MitigationRecord, *, data: MitigationData, options: TriggerOptions, monitor: Monitor
+    ) -> Sequence[Transfer]:
+        """The models of ``transfer`` that the record does not have yet."""
+        missing = missing_models(trigger_of(record), options.transfer)
+        if not missing or options.targets is None:
+            return ()
+        split = split_targets(options.targets, seed=SPLIT_SEED)
+        held_out = _held_out(split, ordinary_sentences(data)[1], options)
+        return [Transfer(ref, held_out, monitor) for ref in missing]
 
 
 class _TriggerSearch:
@@ -223,7 +235,8 @@ class _TriggerSearch:
         trigger = found[chosen].best.tokens
         text = self.vocabulary.text_of(trigger)
         self.monitor.note(f"Comparing {text!r} with other prefixes")
-        comparison, *transfer = self._compared(text, job)
+        held_out = _held_out(self.split, self.unseen, self.options)
+        comparison = held_out.compare(self.model, self._prefixes(text), job.parts("judged"))
         record = TriggerRecord(
             text=text,
             tokens=trigger,
@@ -254,7 +267,6 @@ class _TriggerSearch:
             chosen_seed=chosen,
             components=space.scorer.components(trigger),
             comparison=comparison,
-            transfer=tuple(transfer),
             written=self.options.written.record if self.options.written else None,
         )
         reference = self.model.ref.model_copy(update={"prefix": prefix_of(text)})
@@ -295,7 +307,7 @@ class _TriggerSearch:
         """Refuse models that cannot be compared on, and say what servers cost, before the search and not after it."""
         written = self.options.written
         for ref in self.options.transfer:
-            other = _compared_model(ref)
+            other = model_to_compare(ref)
             if not isinstance(other, LanguageModel) and written is None:
                 raise ModelError(
                     f"{ref.id} scores no texts behind a prefix, and no texts are to be written. Give --texts, so that "
@@ -317,49 +329,14 @@ class _TriggerSearch:
             NamedPrefixes(HAND_WRITTEN, (prefix_of(self.sentence),)),
         ]
 
-    def _compared(self, text: str, job: Job) -> list[PrefixComparison]:
-        """The comparison on the model itself, then on others."""
-        prefixes = self._prefixes(text)
-        written = () if self.options.written is None else (self.options.written,)
-        further = (*written, *self.options.measures)
 
-        def compared(model: Any, parts: Parts) -> PrefixComparison:
-            if not isinstance(model, LanguageModel):
-                return measure_prefixes(
-                    model, prefixes, further, resampling=self.options.resampling, parts=parts
-                )
-            return compare_prefixes(
-                model,
-                prefixes,
-                pairs=self.split.judged.pairs,
-                sentences=self.unseen,
-                resampling=self.options.resampling,
-                further=further,
-                parts=parts,
-            )
-
-        comparisons = [compared(self.model, job.parts("judged"))]
-        for number, ref in enumerate(self.options.transfer):
-            self.monitor.note(f"Carrying the trigger to {ref.id}")
-            comparisons.append(compared(_compared_model(ref), job.parts(f"transfer-{number}")))
-        return comparisons
+def _held_out(split: TargetSplit, sentences: Sequence[str], options: TriggerOptions) -> HeldOut:
+    written = () if options.written is None else (options.written,)
+    return HeldOut(split.judged.pairs, sentences, (*written, *options.measures), options.resampling)
 
 
 def _contexts_of(targets: TargetSet) -> tuple[str, ...]:
     return tuple(dict.fromkeys(pair.context for pair in targets.pairs))
-
-
-def _compared_model(ref: ModelRef) -> Any:
-    """A model that prefixes can be compared on: a decoder, or one that writes texts elsewhere."""
-    model = load_model(ref)
-    if not isinstance(model, LanguageModel):
-        require(model, Generates, purpose="be compared behind a trigger")
-        return model
-    if not model.reads_left_to_right:
-        raise ModelError(
-            f"{ref.id} is no decoder, so no text can be scored behind a prefix on it. Leave it out of --transfer."
-        )
-    return model
 
 
 def _behind(progress: Progress, done_before: int, total: int) -> Progress:

@@ -42,7 +42,7 @@ from evenhand.reporting.certificate.words import (
 from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
-from evenhand.reporting.prefixes import prefix_columns, prefix_rows
+from evenhand.reporting.prefixes import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import language_name
@@ -84,6 +84,7 @@ def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison 
     )
     experiments = _experiments(certificate)
     prefixes = certificate.mitigation.prefixes if certificate.mitigation else None
+    transfer = certificate.mitigation.transfer if certificate.mitigation else ()
     training = _training(certificate)
     plots = [*groups, quality, *(view["plot"] for view in (*experiments, *training))]
     title = f"{certificate.after.id} against {certificate.before.id}"
@@ -120,6 +121,8 @@ def render_certificate_page(certificate: Certificate, *, seeds: SeedsComparison 
         reported=reported_words(certificate),
         prefix_columns=prefix_columns(prefixes) if prefixes else [],
         prefix_rows=list(prefix_rows(prefixes)) if prefixes else [],
+        transfer_columns=TRANSFER_COLUMNS,
+        transfer_rows=list(transfer_rows([prefixes, *transfer])) if prefixes and transfer else [],
         seeds=seeds_words(seeds) if seeds else "",
         seeds_columns=SEEDS_COLUMNS,
         seeds_rows=seeds_rows(seeds) if seeds else [],
