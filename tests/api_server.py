@@ -260,6 +260,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256
 
     def handle_error(self, *_: Any) -> None:
         """A client that gave up is no fault of the server."""

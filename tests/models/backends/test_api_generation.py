@@ -6,13 +6,14 @@ import logging
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import api_server
 import pytest
-from api_server import KEY, MODEL, SERVED, ApiServer
+from api_server import KEY, MODEL, SERVED, ApiServer, PairModel
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
@@ -64,6 +65,27 @@ def test_texts_come_in_the_order_of_prompts_and_samples(server: ApiServer) -> No
 
 def test_the_order_of_answers_does_not_matter(server: ApiServer) -> None:
     assert texts(model_of(server, concurrency=1)) == texts(model_of(server, concurrency=6))
+
+
+class WaitingModel(PairModel):
+    """Answers when so many requests are under way, and not before."""
+
+    def __init__(self, requests: int) -> None:
+        super().__init__()
+        self.all_there = threading.Barrier(requests)
+
+    def log_probabilities(self, before: str) -> dict[str, float]:
+        self.all_there.wait(20)
+        return super().log_probabilities(before)
+
+
+def test_as_many_requests_are_under_way_as_are_allowed(server: ApiServer) -> None:
+    server.model = WaitingModel(120)
+    options = GenerationOptions(max_new_tokens=1, samples=120)
+
+    results = list(model_of(server, concurrency=120).generate(["It was a"], options))
+
+    assert len(results) == len(server.requests) == 120
 
 
 def test_options_reach_the_server(server: ApiServer) -> None:

@@ -33,6 +33,9 @@ what local servers are content with, and may be words of a text.
 MAX_BYTES = 16 * 2**20
 CONNECT_TIMEOUT = 10.0
 
+CONNECTIONS = 100
+"""That may be open at a time, unless more requests may be under way."""
+
 _PASSING = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
@@ -74,7 +77,11 @@ class ApiClient:
         # Jitter only spreads requests over time, so it need not be repeatable.
         self._jitter = random.Random()  # noqa: S311
         self._http = httpx.Client(
-            timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, CONNECT_TIMEOUT))
+            timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, CONNECT_TIMEOUT)),
+            limits=httpx.Limits(
+                max_connections=max(CONNECTIONS, options.concurrency),
+                max_keepalive_connections=max(CONNECTIONS, options.concurrency),
+            ),
         )
         # A model is closed by nobody, so its connections close when it is gone.
         finalize(self, self._http.close)
