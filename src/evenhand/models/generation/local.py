@@ -31,11 +31,12 @@ from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
 CPU_TOKENS = 2048
-GPU_TOKENS = 16_384
+GPU_TOKENS = 65_536
 
 CPU_LOGITS = 2**22
-GPU_LOGITS = 2**24
-"""Most logits at a step: rows times entries of the vocabulary."""
+GPU_LOGITS = 2**26
+"""Most logits at a step: rows times entries of the vocabulary. What a GPU is told takes as long for a few hundred rows
+of a small model as for a thousand."""
 
 LOGIT_BYTES = 100
 """What sampling takes for each logit."""
