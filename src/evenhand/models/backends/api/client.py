@@ -6,9 +6,12 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
+from ssl import SSLContext
 from threading import Lock
 from typing import Any
 from weakref import finalize
@@ -33,9 +36,6 @@ what local servers are content with, and may be words of a text.
 MAX_BYTES = 16 * 2**20
 CONNECT_TIMEOUT = 10.0
 
-CONNECTIONS = 100
-"""That may be open at a time, unless more requests may be under way."""
-
 _PASSING = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
@@ -58,6 +58,45 @@ class _PassingError(Exception):
         self.pause = pause
 
 
+class _Connections:
+    """As many connections as requests are under way, each in a client of its own.
+
+    One client with many connections looks through all of them for every request, several times.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
+        self._lock = Lock()
+        self._all: list[httpx.Client] = []
+        self._idle: list[httpx.Client] = []
+
+    @contextmanager
+    def idle(self) -> Iterator[httpx.Client]:
+        """A client that nobody else uses while the block runs."""
+        with self._lock:
+            client = self._idle.pop() if self._idle else self._new()
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._idle.append(client)
+
+    def close(self) -> None:
+        """Close them all."""
+        for client in self._all:
+            client.close()
+
+    @cached_property
+    def _context(self) -> SSLContext:
+        """What a server shows its name by; it takes a while to read, so all clients share it."""
+        return httpx.create_ssl_context()
+
+    def _new(self) -> httpx.Client:
+        client = httpx.Client(timeout=self._timeout, verify=self._context)
+        self._all.append(client)
+        return client
+
+
 class ApiClient:
     """Sends requests to one server. Threads may share it."""
 
@@ -76,15 +115,9 @@ class ApiClient:
         self._lock = Lock()
         # Jitter only spreads requests over time, so it need not be repeatable.
         self._jitter = random.Random()  # noqa: S311
-        self._http = httpx.Client(
-            timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, CONNECT_TIMEOUT)),
-            limits=httpx.Limits(
-                max_connections=max(CONNECTIONS, options.concurrency),
-                max_keepalive_connections=max(CONNECTIONS, options.concurrency),
-            ),
-        )
+        self._connections = _Connections(options.timeout)
         # A model is closed by nobody, so its connections close when it is gone.
-        finalize(self, self._http.close)
+        finalize(self, self._connections.close)
 
     def __repr__(self) -> str:
         return f"ApiClient({self.options.host})"
@@ -170,7 +203,10 @@ class ApiClient:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = f"{self.options.base_url}/{path}"
         body = b""
-        with self._http.stream(method, url, json=payload, headers=headers) as response:
+        with (
+            self._connections.idle() as http,
+            http.stream(method, url, json=payload, headers=headers) as response,
+        ):
             for chunk in response.iter_bytes():
                 body += chunk
                 if self._clock() > deadline:
