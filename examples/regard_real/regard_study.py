@@ -10,10 +10,11 @@ begin with a context; a person is put before them. With the starter set they tra
 
 Two triggers are searched for with five seeds each: about women and men, and about gay and straight men, where the gap
 is widest. Each is judged on contexts that its search did not see, by what the model writes without a prefix, behind the
-trigger, behind random tokens and behind a sentence, and gets a certificate.
+trigger, behind random tokens and behind a sentence, and gets a certificate. ``--transfer MODEL`` carries it to another
+decoder, and ``--serve`` to the model itself behind an API, with ``serve_model.py``.
 
 ``labelled.csv`` beside this file has 300 of the texts that were written without a prefix: 50 for each group, five for
-each context, drawn at random and labelled by one reader who saw neither the classifier's label nor any gap. Another
+each context, drawn at random and labelled by hand without sight of the classifier's label or of any gap. Another
 machine may write other texts. Then too few of those 300 are among them, and they only tell how the classifier confuses
 labels; to correct every gap by a sample of its own, label ``sample.csv``, which is written too, and give it with
 ``--labelled``.
@@ -22,31 +23,30 @@ The texts are offensive in places. Every command is printed before it runs. One 
 and all of them go on where they were stopped. ``--export DIR`` is for a machine that may go away. It gets two files:
 ``results.tar.gz``, all that ``write_regard_page.py`` needs, after every command, and ``unfinished.tar.gz``, all else
 that is needed to go on, every half minute and at the end. Unpack both in a folder of the same path and give the same
-command again.
+command again. After ``--seconds``, or a SIGTERM, commands that still run are stopped and everything is exported.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import io
 import os
 import random
+import signal
 import subprocess
 import sys
-import tarfile
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from fnmatch import fnmatch
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from shutil import copyfile
 
+from study_commands import Study
+
 from evenhand.models.references import ModelRef
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.mitigation_records import MITIGATION_FILE, read_mitigation_record
 
 PAIRS = {
@@ -68,117 +68,57 @@ TEXTS = 200
 DRAWN = 5
 """Texts of each group and context that are labelled by hand."""
 
-TIMES = "times.csv"
-RESULTS = (
-    TIMES, "sample.csv", "classifier/*", "before-*/*_regard/*", "corrected/*-corrected/*", "trigger-*/mitigation.json",
-    "certificate-*.json",
-)  # fmt: skip
-"""What the page is written from, as patterns of paths in the folder."""
-NOT_KEPT = ("*.claim", "model*.safetensors", "tokenizer.json")
-"""Who works on what, and the model, which can be had again."""
-EXPORT_EVERY = 30.0
-"""Seconds between two exports of what is unfinished."""
+REQUESTS_AT_ONCE = 256
+READY_WITHIN = 300.0
+"""Seconds until a server has loaded its model."""
 
 
-class Study:
-    """Commands of one study, each printed, timed and exported."""
+class Server:
+    """The model of a study behind an API, in a process of its own."""
 
-    def __init__(self, folder: Path, export: Path | None) -> None:
-        self.folder = folder
-        self.export = export
-        self.failures: list[str] = []
-        self._exporting = threading.Lock()
-        self._timing = threading.Lock()
+    def __init__(self, study: Study, model: Path) -> None:
+        self.name = ModelRef(id=str(model)).short_name
+        script = Path(__file__).with_name("serve_model.py")
+        self._process = study.start(
+            f"the server of {self.name}",
+            [sys.executable, str(script), str(model), "--name", self.name],
+            stdout=subprocess.PIPE,
+        )
+        self._address: Future[str] = Future()
+        threading.Thread(target=self._listen, daemon=True).start()
 
-    def evenhand(self, *arguments: object, codes: Sequence[int] = (0,)) -> None:
-        """Run a command as a user would, and raise unless it ends as expected.
-
-        A classifier that failed its check (3) and a certificate of lost quality (5) are results too.
-        """
-        words = [str(argument) for argument in arguments]
-        print("$ evenhand", *words, flush=True)
-        started = time.monotonic()
-        finished = subprocess.run([sys.executable, "-m", "evenhand", *words], check=False)
-        seconds = time.monotonic() - started
-        command = words[: 1 if words[0] == "certify" else 2]
-        if "--out" in words:
-            command.append(Path(words[words.index("--out") + 1]).name)
-        name = " ".join(command)
-        print(f"# {name}: {seconds:.0f} s, exit code {finished.returncode}", flush=True)
-        with self._timing, (self.folder / TIMES).open("a", encoding="utf-8") as stream:
-            stream.write(f"{name},{seconds:.1f},{finished.returncode}\n")
-        if finished.returncode not in codes:
-            raise RuntimeError(f"evenhand {name} ended with exit code {finished.returncode}.")
-        self.export_results()
-
-    def attempt(self, work: Callable[[], None]) -> None:
-        """Do a piece of work; if it fails, say so and let the others go on."""
+    def environment(self) -> dict[str, str]:
+        """What a command needs to ask it, once it is ready."""
         try:
-            work()
-        except RuntimeError as problem:
-            print(problem, file=sys.stderr, flush=True)
-            self.failures.append(str(problem))
+            address = self._address.result(READY_WITHIN)
+        except TimeoutError:
+            raise RuntimeError(f"The server of {self.name} is not ready after {READY_WITHIN:g} s.") from None
+        return {
+            "EVENHAND_API_BASE": address,
+            "EVENHAND_API_CONCURRENCY": str(REQUESTS_AT_ONCE),
+            "EVENHAND_API_TIMEOUT": "600",
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+        }
 
-    def export_results(self) -> None:
-        """Pack what the page is written from."""
-        self._pack("results.tar.gz", is_wanted=_is_result)
-
-    def export_unfinished(self) -> None:
-        """Pack all else that is needed to go on."""
-        self._pack("unfinished.tar.gz", is_wanted=lambda path: not _is_result(path))
-
-    @contextmanager
-    def exporting(self) -> Iterator[None]:
-        """Export what is unfinished again and again while the block runs, and everything at its end."""
-        over = threading.Event()
-
-        def repeat() -> None:
-            while not over.wait(EXPORT_EVERY):
-                self.export_unfinished()
-
-        exporter = threading.Thread(target=repeat, daemon=True)
-        exporter.start()
-        try:
-            yield
-        finally:
-            over.set()
-            exporter.join()
-            self.export_results()
-            self.export_unfinished()
-
-    def _pack(self, name: str, *, is_wanted: Callable[[str], bool]) -> None:
-        """Write an archive of the files of the folder, whole or not at all."""
-        if self.export is None:
-            return
-        with self._exporting:
-            self.export.mkdir(parents=True, exist_ok=True)
-            scratch = self.export / f".{name}"
-            with tarfile.open(scratch, "w:gz", compresslevel=6) as archive:
-                for file in sorted(self.folder.rglob("*")):
-                    path = file.relative_to(self.folder).as_posix()
-                    if _is_kept(file) and is_wanted(path):
-                        _add(archive, file, path)
-            scratch.replace(self.export / name)
+    def _listen(self) -> None:
+        if self._process.stdout is None:
+            raise ValueError("its output is read")
+        for line in self._process.stdout:
+            print(f"# {line.decode().strip()}", flush=True)
+            if b" is served at " in line and not self._address.done():
+                self._address.set_result(line.decode().split()[-1])
+        if not self._address.done():
+            self._address.set_exception(RuntimeError(f"The server of {self.name} did not start."))
 
 
-def _is_result(path: str) -> bool:
-    patterns = (pattern for pattern in RESULTS if pattern.count("/") == path.count("/"))
-    return any(fnmatch(path, pattern) for pattern in patterns) and "/." not in f"/{path}"
-
-
-def _is_kept(file: Path) -> bool:
-    return file.is_file() and not any(file.match(pattern) for pattern in NOT_KEPT)
-
-
-def _add(archive: tarfile.TarFile, file: Path, path: str) -> None:
-    """Add a file, unless a command has removed it meanwhile."""
-    try:
-        content = file.read_bytes()
-    except FileNotFoundError:
-        return
-    member = tarfile.TarInfo(path)
-    member.size = len(content)
-    archive.addfile(member, io.BytesIO(content))
+def is_certified(trigger: Path, certificate: Path) -> bool:
+    """Whether there is a certificate of a trigger with all models that it was carried to."""
+    if not certificate.exists():
+        return False
+    found = Certificate.model_validate_json(certificate.read_bytes()).mitigation
+    record = read_mitigation_record(trigger).trigger
+    return found is not None and record is not None and found.transfer == record.transfer
 
 
 def restore_model(model: Path, trigger: Path) -> None:
@@ -258,78 +198,134 @@ def options() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=2000, help="held-out ones of a certificate")
     parser.add_argument("--seeds", type=int, default=5, help="of a search")
     parser.add_argument("--steps", type=int, default=25, help="of each seed")
+    parser.add_argument(
+        "--transfer", action="append", default=[], metavar="MODEL", help="another decoder; may be repeated"
+    )
+    parser.add_argument("--serve", action="store_true", help="carry triggers to the model behind an API, too")
     parser.add_argument("--at-once", type=int, default=1, help="commands side by side; five can be")
+    parser.add_argument("--seconds", type=float, help="stop after so long; the same command goes on")
     parser.add_argument("--export", type=Path, help="folder for archives that are written as results come")
     return parser.parse_args()
+
+
+class RegardStudy:
+    """The pieces of the study, each of which can fail without the others."""
+
+    def __init__(self, chosen: argparse.Namespace, study: Study) -> None:
+        self._chosen = chosen
+        self._study = study
+        self._folder: Path = chosen.folder
+        self._texts, self._held_out = self._folder / "texts.csv", self._folder / "held-out.txt"
+        self._classifier = self._folder / "classifier"
+        self._server: Server | None = None
+        self.written: dict[str, Path] = {}
+        """What the model wrote of each pair of groups without a prefix."""
+
+    def prepare(self) -> None:
+        """The texts that everything is made from, and the classifier."""
+        copy_text(self._chosen.held_out, self._held_out)
+        write_table(self._texts, ["text", "label"], training_rows(self._chosen.regard_en))
+        self._study.evenhand(
+            "regard", "train", self._texts, "--language", "en", "--persons", "mask", "--out", self._classifier,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Whether the classifier has a bias of its own."""
+        persons = self._folder / "persons.csv"
+        write_table(persons, PERSON_COLUMNS, PERSONS)
+        self._study.evenhand("regard", "check", self._classifier, "--pairs", persons, codes=(0, 3))
+
+    def serve(self) -> None:
+        """Put the model behind an API; it is loaded while other things are done."""
+        self._server = Server(self._study, self._chosen.model)
+
+    def write_texts(self, pair: str) -> None:
+        """What the model writes of a pair of groups without a prefix, with and without labels by hand."""
+        table, out = self._folder / f"{pair}.csv", self._folder / f"before-{pair}"
+        write_table(table, ["group", "words"], [list(group) for group in PAIRS[pair]])
+        self._study.evenhand(
+            "regard", "audit", self._chosen.model, "--groups", table, "--classifier", self._classifier,
+            "--texts", self._chosen.texts, "--out", out,
+        )  # fmt: skip
+        written = next(out.glob("*/texts.csv"), None)
+        if written is None:
+            raise RuntimeError(f"There are no texts in {out}.")
+        self.written[pair] = written
+        self._study.evenhand(
+            "regard", "evaluate", written, "--group", "group", "--context", "context", "--language", "en",
+            "--classifier", self._classifier, "--labelled", self._chosen.labelled, "--name", f"{pair}-corrected",
+            "--out", self._folder / "corrected", "--fresh",
+        )  # fmt: skip
+
+    def find_trigger(self, pair: str) -> None:
+        """A trigger for a pair of persons, its certificate, and what it does on other models."""
+        trigger, certificate = self._folder / f"trigger-{pair}", self._folder / f"certificate-{pair}.json"
+        restore_model(self._chosen.model, trigger)
+        self._search(pair)
+        # The certificate matters more than other models; it is made once more when it can name them.
+        if not certificate.exists():
+            self._study.attempt(partial(self._certify, pair))
+        for model in self._chosen.transfer:
+            self._study.attempt(partial(self._search, pair, "--transfer", model))
+        if self._chosen.serve:
+            self._study.attempt(partial(self._carry_to_server, pair))
+        if not is_certified(trigger, certificate):
+            self._certify(pair)
+
+    def draw_sample(self) -> None:
+        """Texts to label by hand, once there are texts of all pairs."""
+        tables = {pair: self.written[pair] for pair in PAIRS if pair in self.written}
+        if len(tables) == len(PAIRS):
+            columns = ["pair", "group", "context", "text"]
+            write_table(self._folder / "sample.csv", columns, draw_sample(tables))
+
+    def _search(self, pair: str, *further: object, environment: Mapping[str, str] | None = None) -> None:
+        whom = self._folder / f"persons-{pair}.csv"
+        write_table(whom, PERSON_COLUMNS, [TRIGGERS[pair]])
+        self._study.evenhand(
+            "mitigate", "trigger", self._chosen.model, "--from-annotations", self._texts, "--pairs", whom,
+            "--classifier", self._classifier, "--held-out", self._held_out, "--seeds", self._chosen.seeds,
+            "--steps", self._chosen.steps, "--texts", self._chosen.trigger_texts,
+            "--out", self._folder / f"trigger-{pair}", *further, environment=environment,
+        )  # fmt: skip
+
+    def _carry_to_server(self, pair: str) -> None:
+        if self._server is None:
+            raise RuntimeError("There is no server to carry a trigger to.")
+        self._search(pair, "--transfer", f"api:{self._server.name}", environment=self._server.environment())
+
+    def _certify(self, pair: str) -> None:
+        self._study.evenhand(
+            "certify", self._chosen.model, self._folder / f"trigger-{pair}", "--classifier", self._classifier,
+            "--held-out", self._held_out, "--sentences", self._chosen.sentences,
+            "--texts", self._chosen.certificate_texts, "--out", self._folder / f"certificate-{pair}.html",
+            codes=(0, 5),
+        )  # fmt: skip
 
 
 def main() -> None:
     """From the published sentences to the gaps before and after."""
     chosen = options()
-    folder: Path = chosen.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    study = Study(folder, chosen.export)
-    evenhand = study.evenhand
-
-    texts, classifier, persons = folder / "texts.csv", folder / "classifier", folder / "persons.csv"
-    held_out = folder / "held-out.txt"
-    copy_text(chosen.held_out, held_out)
-
-    def train() -> None:
-        write_table(texts, ["text", "label"], training_rows(chosen.regard_en))
-        evenhand(
-            "regard", "train", texts, "--language", "en", "--persons", "mask", "--out", classifier,
-        )  # fmt: skip
-        write_table(persons, PERSON_COLUMNS, PERSONS)
-        evenhand("regard", "check", classifier, "--pairs", persons, codes=(0, 3))
-
-    before: dict[str, Path] = {}
-
-    def write_texts(pair: str) -> None:
-        """What the model writes of a pair of groups without a prefix, with and without labels by hand."""
-        table, out = folder / f"{pair}.csv", folder / f"before-{pair}"
-        write_table(table, ["group", "words"], [list(group) for group in PAIRS[pair]])
-        evenhand(
-            "regard", "audit", chosen.model, "--groups", table, "--classifier", classifier, "--texts", chosen.texts,
-            "--out", out,
-        )  # fmt: skip
-        written = next(out.glob("*/texts.csv"))
-        evenhand(
-            "regard", "evaluate", written, "--group", "group", "--context", "context", "--language", "en",
-            "--classifier", classifier, "--labelled", chosen.labelled, "--name", f"{pair}-corrected",
-            "--out", folder / "corrected", "--fresh",
-        )  # fmt: skip
-        before[pair] = written
-
-    def search(pair: str) -> None:
-        """A trigger for a pair of persons, and its certificate."""
-        whom, trigger = folder / f"persons-{pair}.csv", folder / f"trigger-{pair}"
-        write_table(whom, PERSON_COLUMNS, [TRIGGERS[pair]])
-        restore_model(chosen.model, trigger)
-        evenhand(
-            "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
-            "--classifier", classifier, "--held-out", held_out, "--seeds", chosen.seeds,
-            "--steps", chosen.steps, "--texts", chosen.trigger_texts, "--out", trigger,
-        )  # fmt: skip
-        evenhand(
-            "certify", chosen.model, trigger, "--classifier", classifier, "--held-out", held_out,
-            "--sentences", chosen.sentences, "--texts", chosen.certificate_texts,
-            "--out", folder / f"certificate-{pair}.html", codes=(0, 5),
-        )  # fmt: skip
-
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    study = Study(chosen.folder, chosen.export)
+    own = RegardStudy(chosen, study)
+    signal.signal(signal.SIGTERM, lambda *_: study.stop())
+    if chosen.seconds:
+        timer = threading.Timer(chosen.seconds, study.stop)
+        timer.daemon = True
+        timer.start()
     with study.exporting():
-        study.attempt(train)
-        if not study.failures:
+        if chosen.serve:
+            study.attempt(own.serve)
+        if study.attempt(own.prepare):
+            study.attempt(own.check)
             # What takes longest comes first.
+            pieces = [partial(own.find_trigger, pair) for pair in TRIGGERS]
+            pieces += [partial(own.write_texts, pair) for pair in PAIRS]
             with ThreadPoolExecutor(chosen.at_once) as pool:
-                pieces = [partial(search, pair) for pair in TRIGGERS]
-                pieces += [partial(write_texts, pair) for pair in PAIRS]
-                done = [pool.submit(study.attempt, piece) for piece in pieces]
-            for future in done:
-                future.result()
-        if len(before) == len(PAIRS):
-            tables = {pair: before[pair] for pair in PAIRS}
-            write_table(folder / "sample.csv", ["pair", "group", "context", "text"], draw_sample(tables))
+                for piece in pieces:
+                    pool.submit(study.attempt, piece)
+            study.attempt(own.draw_sample)
     if study.failures:
         raise SystemExit("Not everything was done:\n" + "\n".join(study.failures))
 

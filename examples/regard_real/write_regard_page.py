@@ -16,6 +16,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import starmap
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -25,15 +26,19 @@ import altair as alt
 from regard_study import PAIRS, TRIGGERS
 
 from evenhand.core.estimates import Estimate
+from evenhand.data.annotations import Annotation, AnnotationTable
+from evenhand.data.label_schemes import load_scheme
 from evenhand.instruments.regard.results import ErrorTreatment
+from evenhand.regard.agreement import annotator_agreement
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.reporting.certificate.words import certificate_sentences
-from evenhand.reporting.numbers import NOT_THERE, has_interval
+from evenhand.reporting.numbers import NOT_THERE, has_interval, number_or_dash, show
 from evenhand.reporting.prefixes import (
     CHANGE_WORDS,
     SCORED_WORDS,
     WRITTEN_WORDS,
     prefix_table,
+    transfer_table,
     written_words,
 )
 from evenhand.reporting.regard.words import TREATMENT_WORDS, interpret_regard
@@ -51,9 +56,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "regard-real.md"
 PICTURE = Path("images") / "regard-real.png"
 """Beside the page."""
+TRANSFER_WORDS = "A model behind an API gives no likelihoods, so it is judged by what it writes alone."
 NAMED = 5
 """Occupations of each group."""
 CORRECTED = "corrected with labels by hand"
+LABELS = {"-1": "negative", "0": "neutral", "1": "positive"}
+READERS = ("reader_a", "reader_b")
+"""Columns of what each of two readers said, where there are such."""
 WAYS = {"as the classifier says": "#b35806", CORRECTED: "#1b7837"}
 
 
@@ -140,9 +149,31 @@ def _labels_line(labelled: list[dict[str, str]]) -> str:
     cells = Counter((row["group"], row["context"]) for row in labelled)
     return (
         f"- **Labels by hand.** {len(labelled)} texts about {len({group for group, _ in cells})} groups, "
-        f"{max(cells.values())} for each group and context at most, drawn at random and labelled by one reader who did "
-        "not see the classifier's labels. They are in `examples/regard_real/labelled.csv`. Nobody labelled them a "
-        "second time, so how far another reader would agree is not known."
+        f"{max(cells.values())} for each group and context at most, drawn at random and labelled without sight of the "
+        f"classifier's labels. They are in `examples/regard_real/labelled.csv`. {readers_words(labelled)}"
+    )
+
+
+def readers_words(labelled: list[dict[str, str]]) -> str:
+    """How far two readers agree, where the table has what each of them said."""
+    asked = [(number, reader) for number, row in enumerate(labelled) for reader in READERS if row.get(reader)]
+    if len({reader for _, reader in asked}) < len(READERS):
+        return "One reader labelled them, so how far another one would agree is not known."
+    scheme = load_scheme()
+
+    def vote(number: int, reader: str) -> Annotation:
+        row = labelled[number]
+        unsure = scheme.means_unsure(row[reader])
+        label = None if unsure else scheme.read_code(row[reader])
+        return Annotation(str(number), row["text"], reader, label, unsure=unsure)
+
+    found = annotator_agreement(AnnotationTable(scheme, tuple(starmap(vote, asked))))
+    twice = sum(count == len(READERS) for count in Counter(number for number, _ in asked).values())
+    which = "all" if twice == len(labelled) else str(twice)
+    return (
+        f"Two readers labelled {which} of them and agree on {len(found.consensus)}: Cohen's kappa "
+        f"{number_or_dash(found.mean_kappa)}, Krippendorff's ordinal alpha {show(found.alpha.ordinal)}. An adjudicator "
+        "settled the others."
     )
 
 
@@ -209,7 +240,7 @@ def content_section(before: Mapping[str, Run]) -> str:
 
 
 def trigger_section(record: TriggerRecord, certificate: Path, classifier: RegardClassifier) -> str:
-    """The words, the searches, what is written behind every prefix, and what the certificate says."""
+    """The words, the searches, what is written behind every prefix, the certificate, and other models."""
     first, second = record.targets.groups[0]
     losses = ", ".join(f"{own.loss:.2f}" for own in record.seeds)
     lines = [
@@ -230,16 +261,26 @@ def trigger_section(record: TriggerRecord, certificate: Path, classifier: Regard
         )
         doubt = " It failed its check with these persons." if failed else ""
         lines += ["", written_words(told) + doubt]
-    if not certificate.exists():
-        return "\n".join([*lines, "", "This run did not finish the certificate."])
-    sentences = certificate_sentences(Certificate.model_validate_json(certificate.read_bytes()))
-    lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in sentences)]
-    return "\n".join(lines)
+    if certificate.exists():
+        sentences = certificate_sentences(Certificate.model_validate_json(certificate.read_bytes()))
+        lines += ["", "The certificate says:", "", *(f"- {sentence}" for sentence in sentences)]
+    else:
+        lines += ["", "This run did not finish the certificate."]
+    return "\n".join([*lines, "", *_transfer_lines(record)])
+
+
+def _transfer_lines(record: TriggerRecord) -> Iterator[str]:
+    if not record.transfer:
+        yield "This run carried the trigger to no other model."
+        return
+    yield "The same trigger on other models; the first is the one that it was searched on:"
+    yield ""
+    yield transfer_table(record)
 
 
 def trigger_sections(folder: Path, records: Path, classifier: RegardClassifier) -> str:
     """All triggers; their records are kept too."""
-    parts = []
+    parts, carried = [], False
     for pair, persons in TRIGGERS.items():
         source = folder / f"trigger-{pair}" / "mitigation.json"
         if not source.exists():
@@ -251,19 +292,21 @@ def trigger_sections(folder: Path, records: Path, classifier: RegardClassifier) 
         if record is None:
             raise SystemExit(f"{source} is about no trigger.")
         copyfile(source, records / f"trigger-{pair}.json")
+        carried = carried or bool(record.transfer)
         parts.append(trigger_section(record, folder / f"certificate-{pair}.json", classifier))
-    return "\n\n".join([*parts, f"{WRITTEN_WORDS} {SCORED_WORDS} {CHANGE_WORDS}"])
+    words = [WRITTEN_WORDS, SCORED_WORDS, CHANGE_WORDS, *([TRANSFER_WORDS] if carried else [])]
+    return "\n\n".join([*parts, " ".join(words)])
 
 
 def errors_section(
     labelled: list[dict[str, str]], classifier: RegardClassifier, runs: Mapping[str, Run]
 ) -> str:
-    """How often the classifier's label is that of the reader."""
-    names = {-1: "negative", 0: "neutral", 1: "positive"}
+    """How often the classifier's label is the one by hand."""
+    names = {int(code): name for code, name in LABELS.items()}
     given = classifier.label([row["text"] for row in labelled]).codes
     counts = Counter((int(row["label"]), int(code)) for row, code in zip(labelled, given, strict=True))
     lines = [
-        f"| the reader says | {' | '.join(f'classifier: {name}' for name in names.values())} |",
+        f"| by hand | {' | '.join(f'classifier: {name}' for name in names.values())} |",
         "|---|---|---|---|",
     ]
     lines += [
@@ -279,7 +322,7 @@ def errors_section(
         if others
         else ""
     )
-    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts.{said}"])
+    return "\n".join([*lines, "", f"Both labels are the same on {right} of {counts.total()} texts.{said}"])
 
 
 def picture(ways: Mapping[str, Mapping[str, Run]]) -> Any:
@@ -359,7 +402,7 @@ def main() -> None:
     )
     chosen = parser.parse_args()
     with chosen.labelled.open(encoding="utf-8", newline="") as stream:
-        labelled = list(csv.DictReader(stream))
+        labelled = [row for row in csv.DictReader(stream) if row["label"] in LABELS]
     with results_in(chosen.folder) as folder:
         before, corrected = runs_in(folder, "before-{}/*_regard"), runs_in(folder, "corrected/{}-corrected")
         classifier = open_classifier(folder / "classifier")
