@@ -91,6 +91,20 @@ def test_a_large_vocabulary_has_the_nucleus_of_the_definition(spread: float, ste
         assert row.tolist() == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_row_with_a_large_nucleus_changes_nothing_for_the_others() -> None:
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn(6, 3000, generator=generator)
+    spreads = torch.tensor([6.0, 0.1, 4.0, 0.0, 5.0, 0.2])  # many tokens, or ties, in every second row
+    logits = noise * spreads[:, None]
+    options = GenerationOptions(temperature=0.7, top_p=0.92)
+
+    together = sampling_probabilities(logits, options)
+
+    alone = torch.cat([sampling_probabilities(row[None], options) for row in logits])
+    assert torch.equal(together, alone)
+    assert ((together > 0).sum(dim=-1) > 512).tolist() == [False, True, False, True, False, True]
+
+
 def test_a_random_number_picks_the_token_whose_share_it_falls_into() -> None:
     logits = torch.tensor([[0.2, 0.5, 0.3]], dtype=torch.float64).log().repeat(5, 1)
     numbers = torch.tensor([0.0, 0.1999, 0.2001, 0.7001, 1 - 2**-53], dtype=torch.float64)

@@ -214,8 +214,16 @@ def sampling_probabilities(logits: Tensor, options: GenerationOptions) -> Tensor
     scaled = logits.double() / options.temperature
     if options.top_k is None and options.top_p >= 1:
         return scaled.softmax(dim=-1)
-    if options.top_k is None and (kept := _nucleus_of_few(scaled, options.top_p)) is not None:
-        return kept
+    if options.top_k is not None or scaled.shape[-1] <= _FEW_TOKENS:
+        return _sorted_and_cut(scaled, options)
+    probabilities, is_cut = _nuclei_of_few(scaled, options.top_p)
+    others = (~is_cut).nonzero().flatten()
+    if len(others):
+        probabilities[others] = _sorted_and_cut(scaled[others], options)
+    return probabilities
+
+
+def _sorted_and_cut(scaled: Tensor, options: GenerationOptions) -> Tensor:
     ordered, tokens = scaled.sort(dim=-1, descending=True, stable=True)
     if options.top_k is not None:
         ordered, tokens = ordered[:, : options.top_k], tokens[:, : options.top_k]
@@ -226,23 +234,20 @@ def sampling_probabilities(logits: Tensor, options: GenerationOptions) -> Tensor
     return torch.zeros_like(scaled).scatter(-1, tokens, kept)
 
 
-def _nucleus_of_few(scaled: Tensor, top_p: float) -> Tensor | None:
-    """The distribution over the nucleus where it has few tokens, without sorting the vocabulary.
+def _nuclei_of_few(scaled: Tensor, top_p: float) -> tuple[Tensor, Tensor]:
+    """The distribution over the nucleus of each row that has few tokens, without sorting the vocabulary.
 
-    None where a nucleus has more tokens, or where tokens inside and outside of it are equally probable.
+    Returns:
+        The distributions, and for which rows they are right: not for one whose nucleus has more tokens, or where tokens
+        inside and outside of it are equally probable.
     """
-    if scaled.shape[-1] <= _FEW_TOKENS:
-        return None
     probabilities = scaled.softmax(dim=-1)
     highest = probabilities.topk(_FEW_TOKENS, dim=-1).values
     sizes = ((highest.cumsum(dim=-1) - highest) < top_p).sum(dim=-1, keepdim=True)
-    if bool((sizes == _FEW_TOKENS).any()):
-        return None
     is_kept = probabilities >= highest.gather(-1, sizes - 1)
-    if bool((is_kept.sum(dim=-1, keepdim=True) != sizes).any()):
-        return None
+    is_cut = (sizes < _FEW_TOKENS) & (is_kept.sum(dim=-1, keepdim=True) == sizes)
     kept = probabilities * is_kept
-    return kept / kept.sum(dim=-1, keepdim=True)
+    return kept / kept.sum(dim=-1, keepdim=True), is_cut.squeeze(-1)
 
 
 def next_tokens(logits: Tensor, random_numbers: Tensor, options: GenerationOptions) -> Tensor:
