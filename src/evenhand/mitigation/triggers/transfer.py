@@ -31,7 +31,7 @@ from evenhand.stats.resampling import Resampling
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class PrefixJudgement:
     """What prefixes are compared on, and how: no search saw any of it."""
 
     pairs: Sequence[TargetPair]
@@ -60,7 +60,7 @@ class Transfer:
     """What a trigger does on another model, to be added to its record."""
 
     ref: ModelRef
-    held_out: HeldOut
+    judgement: PrefixJudgement
     monitor: Monitor
 
     @property
@@ -73,7 +73,7 @@ class Transfer:
         trigger = trigger_of(record)
         self.monitor.note(f"Carrying the trigger to {self.ref.id}")
         prefixes = [NamedPrefixes(row.name, row.prefixes) for row in trigger.comparison.rows]
-        found = self.held_out.compare(model_to_compare(self.ref), prefixes, parts)
+        found = self.judgement.compare(model_to_compare(self.ref), prefixes, parts)
         found = found.model_copy(update={"reference": self.key})
         carried = trigger.model_copy(update={"transfer": (*trigger.transfer, found)})
         return record.model_copy(update={"trigger": carried})

@@ -27,7 +27,7 @@ from evenhand.mitigation.triggers.scoring import refuse_long_texts
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
 from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
 from evenhand.mitigation.triggers.transfer import (
-    HeldOut,
+    PrefixJudgement,
     Transfer,
     missing_models,
     model_to_compare,
@@ -175,8 +175,8 @@ class Trigger(Mitigation[TriggerOptions]):
         if not missing or options.targets is None:
             return ()
         split = split_targets(options.targets, seed=SPLIT_SEED)
-        held_out = _held_out(split, ordinary_sentences(data)[1], options)
-        return [Transfer(ref, held_out, monitor) for ref in missing]
+        judgement = _judgement(split, ordinary_sentences(data)[1], options)
+        return [Transfer(ref, judgement, monitor) for ref in missing]
 
 
 class _TriggerSearch:
@@ -235,8 +235,8 @@ class _TriggerSearch:
         trigger = found[chosen].best.tokens
         text = self.vocabulary.text_of(trigger)
         self.monitor.note(f"Comparing {text!r} with other prefixes")
-        held_out = _held_out(self.split, self.unseen, self.options)
-        comparison = held_out.compare(self.model, self._prefixes(text), job.parts("judged"))
+        judgement = _judgement(self.split, self.unseen, self.options)
+        comparison = judgement.compare(self.model, self._prefixes(text), job.parts("judged"))
         record = TriggerRecord(
             text=text,
             tokens=trigger,
@@ -330,9 +330,9 @@ class _TriggerSearch:
         ]
 
 
-def _held_out(split: TargetSplit, sentences: Sequence[str], options: TriggerOptions) -> HeldOut:
+def _judgement(split: TargetSplit, sentences: Sequence[str], options: TriggerOptions) -> PrefixJudgement:
     written = () if options.written is None else (options.written,)
-    return HeldOut(split.judged.pairs, sentences, (*written, *options.measures), options.resampling)
+    return PrefixJudgement(split.judged.pairs, sentences, (*written, *options.measures), options.resampling)
 
 
 def _contexts_of(targets: TargetSet) -> tuple[str, ...]:
