@@ -31,12 +31,11 @@ from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
 CPU_TOKENS = 2048
-GPU_TOKENS = 65_536
+GPU_TOKENS = 16_384
 
 CPU_LOGITS = 2**22
-GPU_LOGITS = 2**26
-"""Most logits at a step: rows times entries of the vocabulary. What a GPU is told takes as long for a few hundred rows
-of a small model as for a thousand."""
+GPU_LOGITS = 2**24
+"""Most logits at a step: rows times entries of the vocabulary."""
 
 LOGIT_BYTES = 100
 """What sampling takes for each logit."""
