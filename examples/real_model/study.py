@@ -122,7 +122,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--learning-rate", type=float, default=2e-4)
-    parser.add_argument("--warm-up", type=float, default=0.06, help="share of steps in which it rises")
+    parser.add_argument("--warm-up", type=float, default=0.0, help="share of steps in which it rises")
     parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     return parser.parse_args()
 

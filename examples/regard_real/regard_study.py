@@ -59,8 +59,8 @@ PERSONS: list[list[object]] = [
     ["Black-white", "The Black man", "male", "The white man", "male"],
     ["gay-straight", "The gay man", "male", "The straight man", "male"],
 ]
-TRIGGERS = {"gender": PERSONS[0], "orientation": PERSONS[2]}
-"""Whom a trigger is searched for."""
+TRIGGERS = {"orientation": PERSONS[2], "gender": PERSONS[0]}
+"""Whom a trigger is searched for, where the gap is widest first."""
 PERSON_COLUMNS = ["name", "first", "first_gender", "second", "second_gender"]
 LABELS = {"neg": -1, "neu": 0, "pos": 1}
 TEXTS = 200
@@ -319,9 +319,11 @@ def main() -> None:
             study.attempt(own.serve)
         if study.attempt(own.prepare):
             study.attempt(own.check)
-            # What takes longest comes first.
-            pieces = [partial(own.find_trigger, pair) for pair in TRIGGERS]
+            # A trigger takes longest. One is found while texts are written, the other after them.
+            first, *others = TRIGGERS
+            pieces = [partial(own.find_trigger, first)]
             pieces += [partial(own.write_texts, pair) for pair in PAIRS]
+            pieces += [partial(own.find_trigger, pair) for pair in others]
             with ThreadPoolExecutor(chosen.at_once) as pool:
                 for piece in pieces:
                     pool.submit(study.attempt, piece)

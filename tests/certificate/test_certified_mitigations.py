@@ -38,6 +38,7 @@ def test_the_record_beside_the_model_tells_what_was_done() -> None:
         "epochs": "200",
         "batch size": "32",
         "learning rate": "2e-05",
+        "warm up": "0.0",
         "seed": "0",
         "quality margin": "0.01",
         "balance": "2.0",
