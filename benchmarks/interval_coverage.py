@@ -1,9 +1,11 @@
 """How often intervals hold the truth, where the truth is known: simulated scores, no model.
 
     python benchmarks/interval_coverage.py [--draws 1000] [--seed 1] [--workers 1] [--page docs/intervals.md]
+        [--measure MALoR]
 
 Each row of the table is a world: scores are drawn from it many times, and each time the package computes its interval.
-Worlds have random numbers of their own; another seed gives all of them others, and the number of workers none.
+Worlds have random numbers of their own; another seed gives all of them others, and the number of workers none. With
+``--measure`` the worlds of one measure are drawn alone, and the other rows of the page stay as they are.
 Beside it stands what a plain bootstrap over the same terms, or over occupations and structures, would have held. The
 tests of the package run some of these worlds with fewer draws.
 """
@@ -131,30 +133,38 @@ def coverages(place: int, *, draws: int, seed: int) -> tuple[Coverage, Coverage 
     return found, coverage(world, world.plain, draws=draws, seed=seed) if world.plain else None
 
 
-def table(draws: int, *, seed: int, workers: int = 1) -> str:
-    """All worlds as Markdown."""
+def world_rows(draws: int, *, seed: int, workers: int = 1, measure: str | None = None) -> list[str]:
+    """All worlds as lines of Markdown, or those of one measure."""
     worlds = all_worlds()
     rows: dict[tuple[str, str], list[tuple[Coverage, Coverage | None]]] = {}
     seeds = np.random.SeedSequence(seed).generate_state(len(worlds)).tolist()
+    wanted = [place for place, world in enumerate(worlds) if measure in (None, world.measure)]
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
         jobs = [
-            pool.apply_async(partial(coverages, place, draws=draws, seed=own))
-            for place, own in enumerate(seeds)
+            pool.apply_async(partial(coverages, place, draws=draws, seed=seeds[place])) for place in wanted
         ]
-        for world, job in zip(worlds, jobs, strict=True):
+        for place, job in zip(wanted, jobs, strict=True):
+            world = worlds[place]
             rows.setdefault((world.measure, world.group or world.scores), []).append(job.get())
-    lines = [
-        "| interval of | scores | held | ends below | starts above | plain bootstrap held |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
-    for (measure, scores), pairs in rows.items():
+    lines = []
+    for (name, scores), pairs in rows.items():
         columns = (
             [found.share for found, _ in pairs],
             [found.below / draws for found, _ in pairs],
             [found.above / draws for found, _ in pairs],
             [plain.share for _, plain in pairs if plain],
         )
-        lines.append(f"| {measure} | {scores} | {' | '.join(map(_percent, columns))} |")
+        lines.append(f"| {name} | {scores} | {' | '.join(map(_percent, columns))} |")
+    return lines
+
+
+def table(draws: int, *, seed: int, workers: int = 1) -> str:
+    """All worlds as Markdown, and how often tests raise false alarms."""
+    lines = [
+        "| interval of | scores | held | ends below | starts above | plain bootstrap held |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+        *world_rows(draws, seed=seed, workers=workers),
+    ]
     lines += [
         "",
         "| correlation of items of one term | exact binomial p < 0.05 | clustered p < 0.05 |",
@@ -182,6 +192,17 @@ def _percent(shares: list[float]) -> str:
     return f"{ends[0]}%" if len(shares) == 1 else f"{ends[0]}–{ends[1]}%"
 
 
+def with_rows(text: str, rows: list[str]) -> str:
+    """A page with some rows of its table replaced, by what stands in their first two cells."""
+    for row in rows:
+        beginning = row.split(" | ")[:2]
+        old = [line for line in text.splitlines() if line.split(" | ")[:2] == beginning]
+        if len(old) != 1:
+            raise SystemExit(f"The page has {len(old)} rows that begin with {' | '.join(beginning)}.")
+        text = text.replace(old[0], row)
+    return text
+
+
 def main() -> None:
     """Print the table, or put it into a page."""
     parser = argparse.ArgumentParser(
@@ -190,10 +211,20 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="worlds that are drawn at the same time")
+    parser.add_argument("--measure", help="draw the worlds of this measure alone, such as MALoR")
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
-    rows = table(options.draws, seed=options.seed, workers=options.workers)
-    found = f"{options.draws:,} draws of each world, seed {options.seed}.\n\n{rows}"
+    if options.measure:
+        rows = world_rows(options.draws, seed=options.seed, workers=options.workers, measure=options.measure)
+        if not rows:
+            raise SystemExit(f"There are no worlds of {options.measure}.")
+        print(*rows, sep="\n")
+        if options.page:
+            page = options.page.read_text(encoding="utf-8")
+            options.page.write_text(with_rows(page, rows), encoding="utf-8")
+        return
+    found = f"{options.draws:,} draws of each world, seed {options.seed}.\n\n"
+    found += table(options.draws, seed=options.seed, workers=options.workers)
     if options.page is None:
         print(found)
         return

@@ -8,13 +8,14 @@ r"""How a real decoder speaks of groups of people, and what a trigger changes: S
 begin with a context; a person is put before them. With the starter set they train the classifier. The model then writes
 200 texts for every group and context of three pairs of groups.
 
-Two triggers are searched for with five seeds each: about women and men, and about gay and straight men, where the gap
-is widest. Each is judged on contexts that its search did not see, by what the model writes without a prefix, behind the
-trigger, behind random tokens and behind a sentence, and gets a certificate. ``--transfer MODEL`` carries it to another
-decoder, and ``--serve`` to the model itself behind an API, with ``serve_model.py``.
+A trigger is searched for with five seeds, about gay and straight men, where the gap is widest. It is judged on contexts
+that the search did not see, by what the model writes without a prefix, behind the trigger, behind random tokens and
+behind a sentence, and gets a certificate. ``--transfer MODEL`` carries it to another decoder, and ``--serve`` to the
+model itself behind an API, with ``serve_model.py``.
 
 ``labelled.csv`` beside this file has 300 of the texts that were written without a prefix: 50 for each group, five for
-each context, drawn at random and labelled by hand without sight of the classifier's label or of any gap. Another
+each context, drawn at random and labelled on the annotation page by two readers without sight of the classifier's label
+or of any gap; the readers were language models. Another
 machine may write other texts. Then too few of those 300 are among them, and they only tell how the classifier confuses
 labels; to correct every gap by a sample of its own, label ``sample.csv``, which is written too, and give it with
 ``--labelled``.
@@ -59,14 +60,14 @@ PERSONS: list[list[object]] = [
     ["Black-white", "The Black man", "male", "The white man", "male"],
     ["gay-straight", "The gay man", "male", "The straight man", "male"],
 ]
-TRIGGERS = {"orientation": PERSONS[2], "gender": PERSONS[0]}
-"""Whom a trigger is searched for, where the gap is widest first."""
+TRIGGERS = {"orientation": PERSONS[2]}
+"""Whom a trigger is searched for: where the gap is widest."""
 PERSON_COLUMNS = ["name", "first", "first_gender", "second", "second_gender"]
 LABELS = {"neg": -1, "neu": 0, "pos": 1}
 TEXTS = 200
 """Per prompt: ten contexts make 2,000 a group."""
 DRAWN = 5
-"""Texts of each group and context that are labelled by hand."""
+"""Texts of each group and context that readers label."""
 
 REQUESTS_AT_ONCE = 256
 READY_WITHIN = 300.0
@@ -163,8 +164,18 @@ def training_rows(published: Path) -> list[list[object]]:
     return rows
 
 
+def draw_targets(rows: list[list[object]], count: int | None) -> list[list[object]]:
+    """Sentences to search a trigger with: so many of each label, drawn at random, or all."""
+    generator = random.Random(20261118)  # noqa: S311 - nothing secret
+    drawn: list[list[object]] = []
+    for label in dict.fromkeys(str(row[1]) for row in rows):
+        own = [row for row in rows if str(row[1]) == label]
+        drawn += generator.sample(own, min(count or len(own), len(own)))
+    return drawn
+
+
 def draw_sample(tables: dict[str, Path]) -> list[list[object]]:
-    """Texts to label by hand, in random order and without what the classifier said."""
+    """Texts to label, in random order and without what the classifier said."""
     generator = random.Random(20261116)  # noqa: S311 - nothing secret
     rows: list[list[object]] = []
     drawn: set[str] = set()
@@ -193,6 +204,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, required=True, help="for everything that is made")
     parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
     parser.add_argument("--texts", type=int, default=TEXTS, help="per prompt, without a prefix")
+    parser.add_argument(
+        "--targets", type=int, metavar="N", help="sentences of each regard to search with; all if not given"
+    )
     parser.add_argument("--trigger-texts", type=int, default=TEXTS, help="per prompt and prefix")
     parser.add_argument("--certificate-texts", type=int, default=100, help="per prompt, of both models")
     parser.add_argument("--sentences", type=int, default=2000, help="held-out ones of a certificate")
@@ -202,7 +216,7 @@ def options() -> argparse.Namespace:
         "--transfer", action="append", default=[], metavar="MODEL", help="another decoder; may be repeated"
     )
     parser.add_argument("--serve", action="store_true", help="carry triggers to the model behind an API, too")
-    parser.add_argument("--at-once", type=int, default=1, help="commands side by side; five can be")
+    parser.add_argument("--at-once", type=int, default=1, help="commands side by side; four can be")
     parser.add_argument("--seconds", type=float, help="stop after so long; the same command goes on")
     parser.add_argument("--export", type=Path, help="folder for archives that are written as results come")
     return parser.parse_args()
@@ -216,6 +230,7 @@ class RegardStudy:
         self._study = study
         self._folder: Path = chosen.folder
         self._texts, self._held_out = self._folder / "texts.csv", self._folder / "held-out.txt"
+        self._targets = self._folder / "targets.csv"
         self._classifier = self._folder / "classifier"
         self._server: Server | None = None
         self.written: dict[str, Path] = {}
@@ -224,7 +239,9 @@ class RegardStudy:
     def prepare(self) -> None:
         """The texts that everything is made from, and the classifier."""
         copy_text(self._chosen.held_out, self._held_out)
-        write_table(self._texts, ["text", "label"], training_rows(self._chosen.regard_en))
+        rows = training_rows(self._chosen.regard_en)
+        write_table(self._texts, ["text", "label"], rows)
+        write_table(self._targets, ["text", "label"], draw_targets(rows, self._chosen.targets))
         self._study.evenhand(
             "regard", "train", self._texts, "--language", "en", "--persons", "mask", "--out", self._classifier,
         )  # fmt: skip
@@ -240,7 +257,7 @@ class RegardStudy:
         self._server = Server(self._study, self._chosen.model)
 
     def write_texts(self, pair: str) -> None:
-        """What the model writes of a pair of groups without a prefix, with and without labels by hand."""
+        """What the model writes of a pair of groups without a prefix, with and without readers' labels."""
         table, out = self._folder / f"{pair}.csv", self._folder / f"before-{pair}"
         write_table(table, ["group", "words"], [list(group) for group in PAIRS[pair]])
         self._study.evenhand(
@@ -273,7 +290,7 @@ class RegardStudy:
             self._certify(pair)
 
     def draw_sample(self) -> None:
-        """Texts to label by hand, once there are texts of all pairs."""
+        """Texts to label, once there are texts of all pairs."""
         tables = {pair: self.written[pair] for pair in PAIRS if pair in self.written}
         if len(tables) == len(PAIRS):
             columns = ["pair", "group", "context", "text"]
@@ -283,7 +300,7 @@ class RegardStudy:
         whom = self._folder / f"persons-{pair}.csv"
         write_table(whom, PERSON_COLUMNS, [TRIGGERS[pair]])
         self._study.evenhand(
-            "mitigate", "trigger", self._chosen.model, "--from-annotations", self._texts, "--pairs", whom,
+            "mitigate", "trigger", self._chosen.model, "--from-annotations", self._targets, "--pairs", whom,
             "--classifier", self._classifier, "--held-out", self._held_out, "--seeds", self._chosen.seeds,
             "--steps", self._chosen.steps, "--texts", self._chosen.trigger_texts,
             "--out", self._folder / f"trigger-{pair}", *further, environment=environment,
@@ -319,11 +336,9 @@ def main() -> None:
             study.attempt(own.serve)
         if study.attempt(own.prepare):
             study.attempt(own.check)
-            # A trigger takes longest. One is found while texts are written, the other after them.
-            first, *others = TRIGGERS
-            pieces = [partial(own.find_trigger, first)]
+            # What takes longest comes first.
+            pieces = [partial(own.find_trigger, pair) for pair in TRIGGERS]
             pieces += [partial(own.write_texts, pair) for pair in PAIRS]
-            pieces += [partial(own.find_trigger, pair) for pair in others]
             with ThreadPoolExecutor(chosen.at_once) as pool:
                 for piece in pieces:
                     pool.submit(study.attempt, piece)

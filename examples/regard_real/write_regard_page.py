@@ -59,7 +59,7 @@ PICTURE = Path("images") / "regard-real.png"
 TRANSFER_WORDS = "A model behind an API gives no likelihoods, so it is judged by what it writes alone."
 NAMED = 5
 """Occupations of each group."""
-CORRECTED = "corrected with labels by hand"
+CORRECTED = "corrected with the readers' labels"
 LABELS = {"-1": "negative", "0": "neutral", "1": "positive"}
 READERS = ("reader_a", "reader_b")
 """Columns of what each of two readers said, where there are such."""
@@ -148,7 +148,7 @@ def _check_lines(classifier: RegardClassifier) -> Iterator[str]:
 def _labels_line(labelled: list[dict[str, str]]) -> str:
     cells = Counter((row["group"], row["context"]) for row in labelled)
     return (
-        f"- **Labels by hand.** {len(labelled)} texts about {len({group for group, _ in cells})} groups, "
+        f"- **Readers' labels.** {len(labelled)} texts about {len({group for group, _ in cells})} groups, "
         f"{max(cells.values())} for each group and context at most, drawn at random and labelled without sight of the "
         f"classifier's labels. They are in `examples/regard_real/labelled.csv`. {readers_words(labelled)}"
     )
@@ -213,7 +213,7 @@ def gaps_section(before: Mapping[str, Run], corrected: Mapping[str, Run]) -> str
     treatments = {run.result.all.figures.treatment for run in corrected.values() if is_corrected(run)}
     lines += ["", *(TREATMENT_WORDS[own] for own in ErrorTreatment if own in treatments)]
     lines += [
-        f"The labels by hand do not allow a correction of the gap between {pair_words(pair)}."
+        f"The readers' labels do not allow a correction of the gap between {pair_words(pair)}."
         for pair, run in corrected.items()
         if not is_corrected(run)
     ]
@@ -301,12 +301,12 @@ def trigger_sections(folder: Path, records: Path, classifier: RegardClassifier) 
 def errors_section(
     labelled: list[dict[str, str]], classifier: RegardClassifier, runs: Mapping[str, Run]
 ) -> str:
-    """How often the classifier's label is the one by hand."""
+    """How often the classifier's label is the readers'."""
     names = {int(code): name for code, name in LABELS.items()}
     given = classifier.label([row["text"] for row in labelled]).codes
     counts = Counter((int(row["label"]), int(code)) for row, code in zip(labelled, given, strict=True))
     lines = [
-        f"| by hand | {' | '.join(f'classifier: {name}' for name in names.values())} |",
+        f"| readers | {' | '.join(f'classifier: {name}' for name in names.values())} |",
         "|---|---|---|---|",
     ]
     lines += [

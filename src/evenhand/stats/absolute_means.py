@@ -27,8 +27,9 @@ these are wider.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy import special
@@ -43,22 +44,21 @@ _SHAPE_DOUBT = math.sqrt(math.pi - 2)
 """Errors of s are longer by this, because z is a sample. For normal rows, the part of the mean of |z| that s does not
 explain has pi - 3 times the variance of the part that it does."""
 
-_SIMULATIONS = 512
-
 _CURVE_POINTS = 48
 
 _FARTHEST = 9.0
 """Standard errors from the data beyond which nothing is simulated."""
 
-_STEPS = 5
+_TOLERANCE = 0.02
+"""How exactly the ends are found, in standard errors of the mean of rows."""
 
 _FEWEST_SKEWED = 3
 """Of fewer rows the skewness is always 0."""
 
 _MOST_CORRELATED = 0.9
 
-_PLASTIC = 1.324717957244746
-"""The real root of ``x**3 = x + 1``; its powers spread points evenly over a square."""
+_FIBONACCI = 610, 377
+"""Two numbers of Fibonacci in a row: how many points are spread over a square, and by which step."""
 
 _TINY = 1e-12
 """Relative to the size of what is asked, nothing."""
@@ -103,32 +103,43 @@ class _Shape:
         if variance.between_rows <= _TINY * variance.mean**2:
             standardised = special.ndtri((np.arange(variance.rows) + 0.5) / variance.rows)
         else:
-            standardised = (variance.row_means - variance.mean) / math.sqrt(variance.between_rows)
+            # Rows are closer to their own mean than to the true one, by the root of (n - 1) / n.
+            standardised = (variance.row_means - variance.mean) / float(variance.row_means.std())
         knots = np.sort(-standardised)
         return cls(standardised, knots, np.abs(knots[:, None] + standardised).mean(axis=1))
 
     @property
     def skewness(self) -> float:
         """The third standardised moment."""
-        return self._moment(3)
+        return float(np.mean(self.standardised**3))
 
     @property
     def kurtosis(self) -> float:
         """The fourth standardised moment; 3 for normal rows."""
-        return self._moment(4)
+        return float(np.mean(self.standardised**4))
 
-    def _moment(self, order: int) -> float:
+    @property
+    def inflation(self) -> float:
+        """How many times longer errors of the variance of rows are than those of normal rows.
+
+        Few rows hide a long tail from their kurtosis more than from their skewness. So they are taken to have at least
+        the kurtosis that a gamma distribution of their skewness has, and never less than normal ones.
+        """
         count = len(self.standardised)
-        return float(np.mean(self.standardised**order)) * math.pow(count / (count - 1), order / 2)
+        if count < _FEWEST_SKEWED:
+            return 1.0
+        unbiased = self.skewness * math.sqrt(count * (count - 1)) / (count - 2)
+        return math.sqrt((max(3 + 1.5 * unbiased**2, self.kurtosis) - 1) / 2)
 
     @property
     def evidence_of_skewness(self) -> float:
-        """From 0 to 1, which is a skewness that normal rows have in one of twenty cases."""
+        """From 0, which is a skewness that normal rows have in half of all cases, to 1: one of twenty."""
         count = len(self.standardised)
         if count < _FEWEST_SKEWED:
             return 0.0
         error = math.sqrt(6 * (count - 2) / ((count + 1) * (count + 3)))
-        return min(1.0, abs(self.skewness) / (float(special.ndtri(0.975)) * error))
+        none, full = special.ndtri([0.75, 0.975])
+        return float(np.clip((abs(self.skewness) / error - none) / (full - none), 0.0, 1.0))
 
     def pairs(self, value: float, spreads: Floats) -> tuple[Floats, Floats]:
         """Means and spreads that give a mean absolute value: for each spread, up to the largest, one on either side."""
@@ -172,8 +183,7 @@ class _Test:
     def of(cls, variance: CrossedVariance, *, confidence: float) -> _Test:
         """From the parts of a table's variance."""
         shape = _Shape.of(variance)
-        # Rows are never taken for lighter in their tails than normal ones: too few of them tell.
-        inflation = _SHAPE_DOUBT * math.sqrt(max(1.0, (shape.kurtosis - 1) / 2))
+        inflation = _SHAPE_DOUBT * shape.inflation
         by_rows = variance.between_rows / variance.rows
         total = by_rows + variance.shared
         # The square of a skewness is at most the kurtosis less 1, of samples too.
@@ -200,26 +210,18 @@ class _Test:
 
     def accepted(self) -> tuple[float, float]:
         """The smallest and the largest value that is not rejected."""
-        spread = math.sqrt(max(0.0, self.between_rows - self.noise))
-        likeliest = float(np.abs(self.mean + spread * self.shape.standardised).mean())
+        excess = cache(self.excess)
+        likeliest = self._likeliest()
         step = 3 * self._mean_error(self.between_rows + self.noise)
-        low = self._limit(likeliest, -step) if self.excess(0.0) > 0 else 0.0
-        return low, self._limit(likeliest, step)
+        low = _crossing(excess, likeliest, -step) if excess(0.0) > 0 else 0.0
+        return low, _crossing(excess, likeliest, step)
 
-    def _limit(self, inside: float, step: float) -> float:
-        """Where values begin to be rejected, by false position with the Illinois rule (Dowell and Jarratt 1971)."""
-        below, outside = self.excess(inside), max(0.0, inside + step)
-        while (above := self.excess(outside)) <= 0:
-            step *= 2
-            outside = max(0.0, inside + step)
-        for _ in range(_STEPS):
-            middle = (inside * above - outside * below) / (above - below)
-            found = self.excess(middle)
-            if found > 0:
-                outside, above, below = middle, found, below / 2
-            else:
-                inside, below, above = middle, found, above / 2
-        return middle
+    def _likeliest(self) -> float:
+        """The value of the nearest of all pairs."""
+        true = max(self.between_rows, self.noise)
+        below_noise = float(self._variance_scores(np.array([self.between_rows]), np.array([true]))[0, 0])
+        mean = self.mean - self.correlation * below_noise * self._mean_error(true)
+        return float(np.abs(mean + math.sqrt(true - self.noise) * self.shape.standardised).mean())
 
     def excess(self, value: float) -> float:
         """How much farther data are from a value than data of that value may be; above 0 it is rejected.
@@ -289,12 +291,26 @@ class _Test:
         return np.copysign(scores, logs)
 
 
+def _crossing(excess: Callable[[float], float], inside: float, step: float) -> float:
+    """Where values begin to be rejected, from one that is not, in steps of three standard errors."""
+    from scipy import optimize  # here, because it takes a while to import
+
+    tolerance = _TOLERANCE * abs(step) / 3
+    outside = max(0.0, inside + step)
+    while excess(outside) <= 0:
+        inside, step = outside, 2 * step
+        outside = max(0.0, inside + step)
+    return float(optimize.brentq(excess, inside, outside, xtol=tolerance))
+
+
 @lru_cache(maxsize=1)
 def _normal_pairs() -> tuple[Floats, Floats]:
-    """Independent normal numbers in pairs, more evenly spread than random ones (a Kronecker sequence).
+    """Independent normal numbers in pairs, more evenly spread than random ones (a Fibonacci lattice).
 
     Each comes with its mirror image in the first, so that leans to either side have the same interval.
     """
-    numbers = np.arange(1, _SIMULATIONS // 2 + 1)[:, None] * np.array([_PLASTIC**-1, _PLASTIC**-2])
-    first, second = special.ndtri((0.5 + numbers) % 1).T
+    count, step = _FIBONACCI
+    places = np.arange(count)
+    first = special.ndtri((places + 0.5) / (2 * count))
+    second = special.ndtri((places * step % count + 0.5) / count)
     return np.append(first, -first), np.append(second, second)
