@@ -90,9 +90,6 @@ FEW = (
     "equalise-all-0.5-seed-2",
     "counterfactual-all-2e-05",
     "counterfactual-all-0.0001",
-    "equalise-he-she-0.5",
-    "counterfactual-he-she-2e-05",
-    "counterfactual-he-she-0.0001",
 )
 CERTIFIED = ("equalise-all-0.5", "counterfactual-all-2e-05")
 
@@ -109,7 +106,7 @@ def main() -> None:
     parser.add_argument("--crows-pairs", type=Path)
     parser.add_argument("--sst2", type=Path)
     parser.add_argument("--at-once", type=int, default=1, help="trials that run side by side")
-    parser.add_argument("--few", action="store_true", help="one strength of equalising, two of twins")
+    parser.add_argument("--few", action="store_true", help="all experiments together, without a sweep")
     parser.add_argument("--trial", choices=[trial.name for trial in TRIALS], help="one trial alone")
     chosen = parser.parse_args()
     folder: Path = chosen.folder

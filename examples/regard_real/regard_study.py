@@ -208,6 +208,9 @@ def options() -> argparse.Namespace:
         "--targets", type=int, metavar="N", help="sentences of each regard to search with; all if not given"
     )
     parser.add_argument("--trigger-texts", type=int, default=TEXTS, help="per prompt and prefix")
+    parser.add_argument(
+        "--trigger-precision", default="fp32", help="of the search and of all that judges a trigger"
+    )
     parser.add_argument("--certificate-texts", type=int, default=100, help="per prompt, of both models")
     parser.add_argument("--sentences", type=int, default=2000, help="held-out ones of a certificate")
     parser.add_argument("--seeds", type=int, default=5, help="of a search")
@@ -303,7 +306,8 @@ class RegardStudy:
             "mitigate", "trigger", self._chosen.model, "--from-annotations", self._targets, "--pairs", whom,
             "--classifier", self._classifier, "--held-out", self._held_out, "--seeds", self._chosen.seeds,
             "--steps", self._chosen.steps, "--texts", self._chosen.trigger_texts,
-            "--out", self._folder / f"trigger-{pair}", *further, environment=environment,
+            "--precision", self._chosen.trigger_precision, "--out", self._folder / f"trigger-{pair}", *further,
+            environment=environment,
         )  # fmt: skip
 
     def _carry_to_server(self, pair: str) -> None:
@@ -315,7 +319,8 @@ class RegardStudy:
         self._study.evenhand(
             "certify", self._chosen.model, self._folder / f"trigger-{pair}", "--classifier", self._classifier,
             "--held-out", self._held_out, "--sentences", self._chosen.sentences,
-            "--texts", self._chosen.certificate_texts, "--out", self._folder / f"certificate-{pair}.html",
+            "--texts", self._chosen.certificate_texts, "--precision", self._chosen.trigger_precision,
+            "--out", self._folder / f"certificate-{pair}.html",
             codes=(0, 5),
         )  # fmt: skip
 

@@ -41,7 +41,7 @@ def test_far_from_zero_it_is_the_t_interval_of_the_mean(by_column: float) -> Non
     rows = 20 + stats.norm.ppf((np.arange(12) + 0.5) / 12)
     cells = rows[:, None] + by_column * np.random.default_rng(2).normal(size=(1, 9))
     plain = crossed_mean_interval(cells, confidence=0.95)
-    assert ends(cells) == pytest.approx((plain.low, plain.high), abs=0.03 * (plain.high - plain.low))
+    assert ends(cells) == pytest.approx((plain.low, plain.high), abs=0.02 * (plain.high - plain.low))
 
 
 def test_rows_that_do_not_differ_have_the_folded_interval_of_their_mean() -> None:
@@ -51,8 +51,8 @@ def test_rows_that_do_not_differ_have_the_folded_interval_of_their_mean() -> Non
     by_column += 0.9 - by_column.mean()
     reach = stats.t.ppf(0.975, 7) * by_column.std(ddof=1) / math.sqrt(8)
     low, high = ends(np.repeat(by_column[None, :], 30, axis=0))
-    assert low == pytest.approx(max(0.0, 0.9 - reach), abs=0.03 * reach)
-    assert high == pytest.approx(0.9 + reach, abs=0.03 * reach)
+    assert low == pytest.approx(max(0.0, 0.9 - reach), abs=0.001 * reach)
+    assert high == pytest.approx(0.9 + reach, abs=0.001 * reach)
 
 
 def test_a_table_of_zeros_has_no_lean() -> None:
