@@ -56,7 +56,7 @@ SIZES = {
     "gpu": Size(
         vocabulary=12_000, width=256, layers=8, heads=4, epochs=60, batch_size=256, learning_rate=1e-3
     ),
-    "cpu": Size(vocabulary=4_000, width=64, layers=2, heads=2, epochs=6, batch_size=64, learning_rate=3e-3),
+    "cpu": Size(vocabulary=6_000, width=96, layers=3, heads=2, epochs=6, batch_size=64, learning_rate=2e-3),
 }
 
 
