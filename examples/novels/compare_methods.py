@@ -1,8 +1,8 @@
-"""Mitigate the BERT of the novels both ways, mildly and strongly, certify two of them, and write down how it went.
+"""Mitigate the model of the novels both ways, mildly and strongly, certify two of them, and write down how it went.
 
     python examples/novels/compare_methods.py --folder runs/novels --crows-pairs crows_pairs.csv --sst2 sst2/
 
-Needs what ``train_bert.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
+Needs what ``train_model.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
 ``trials/``; ``comparison.json`` has them all. Two of the models are certified. Stopped and started again, it goes on
 where it was. ``--at-once 6`` runs six side by side, if the GPU has room for them. ``--few`` leaves out what two cores
 would take hours for.
@@ -140,7 +140,7 @@ def certify(folder: Path, name: str, *, crows_pairs: Path | None, sst2: Path | N
         further += ["--labelled", sst2, "--finetune-steps", 250, "--finetune-rate", 2e-4]
     in_a_process(
         [
-            "-m", "evenhand", "certify", folder / "bert", folder / "mitigated" / name,
+            "-m", "evenhand", "certify", folder / "model", folder / "mitigated" / name,
             "--held-out", folder / "held_out.txt", "--corpus", folder / "train.txt", "--sentences", 3000,
             "--language", "en", "--out", folder / f"certificate-{name}.html", *further,
         ]
@@ -175,7 +175,7 @@ def run(trial: Trial, folder: Path) -> dict[str, object]:
         held_out=text_sources([folder / "held_out.txt"]),
     )
     record = mitigate(
-        ModelRef(id=str(folder / "bert")),
+        ModelRef(id=str(folder / "model")),
         trial.method,
         data=data,
         out=folder / "mitigated" / trial.name,
