@@ -1,11 +1,10 @@
-"""Mitigate the model of the novels both ways, mildly and strongly, certify two of them, and write down how it went.
+"""Mitigate the BERT of the novels both ways, mildly and strongly, certify two of them, and write down how it went.
 
     python examples/novels/compare_methods.py --folder runs/novels --crows-pairs crows_pairs.csv --sst2 sst2/
 
-Needs what ``train_model.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
-``trials/``; ``comparison.json`` has them all. Two of the models are certified. Stopped and started again, it goes on
-where it was. ``--at-once 6`` runs six side by side, if the GPU has room for them. ``--few`` leaves out what two cores
-would take hours for.
+Needs what ``train_bert.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
+``trials/``; ``comparison.json`` has them all. Then two of the models are certified. Stopped and started again, it goes
+on where it was. ``--at-once 6`` runs six side by side, if the GPU has room for them.
 """
 
 from __future__ import annotations
@@ -84,13 +83,6 @@ TRIALS = (
 )
 """Those that are certified come first."""
 
-FEW = (
-    "equalise-all-0.5",
-    "equalise-all-0.5-seed-1",
-    "equalise-all-0.5-seed-2",
-    "counterfactual-all-2e-05",
-    "counterfactual-all-0.0001",
-)
 CERTIFIED = ("equalise-all-0.5", "counterfactual-all-2e-05")
 
 EXPECTED = (0, 5)
@@ -106,7 +98,6 @@ def main() -> None:
     parser.add_argument("--crows-pairs", type=Path)
     parser.add_argument("--sst2", type=Path)
     parser.add_argument("--at-once", type=int, default=1, help="trials that run side by side")
-    parser.add_argument("--few", action="store_true", help="all experiments together, without a sweep")
     parser.add_argument("--trial", choices=[trial.name for trial in TRIALS], help="one trial alone")
     chosen = parser.parse_args()
     folder: Path = chosen.folder
@@ -121,14 +112,13 @@ def main() -> None:
         if trial.name in CERTIFIED:
             certify(folder, trial.name, crows_pairs=chosen.crows_pairs, sst2=chosen.sst2)
 
-    trials = [trial for trial in TRIALS if trial.name in FEW or not chosen.few]
     with ThreadPoolExecutor(chosen.at_once) as pool:
-        done = [pool.submit(finish, trial) for trial in trials]
+        done = [pool.submit(finish, trial) for trial in TRIALS]
     for future in done:
         future.result()
     results = {
         trial.name: json.loads((folder / "trials" / f"{trial.name}.json").read_text(encoding="utf-8"))
-        for trial in trials
+        for trial in TRIALS
     }
     write(folder / "comparison.json", results)
 
@@ -140,7 +130,7 @@ def certify(folder: Path, name: str, *, crows_pairs: Path | None, sst2: Path | N
         further += ["--labelled", sst2, "--finetune-steps", 250, "--finetune-rate", 2e-4]
     in_a_process(
         [
-            "-m", "evenhand", "certify", folder / "model", folder / "mitigated" / name,
+            "-m", "evenhand", "certify", folder / "bert", folder / "mitigated" / name,
             "--held-out", folder / "held_out.txt", "--corpus", folder / "train.txt", "--sentences", 3000,
             "--language", "en", "--out", folder / f"certificate-{name}.html", *further,
         ]
@@ -175,7 +165,7 @@ def run(trial: Trial, folder: Path) -> dict[str, object]:
         held_out=text_sources([folder / "held_out.txt"]),
     )
     record = mitigate(
-        ModelRef(id=str(folder / "model")),
+        ModelRef(id=str(folder / "bert")),
         trial.method,
         data=data,
         out=folder / "mitigated" / trial.name,

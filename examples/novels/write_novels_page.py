@@ -2,8 +2,8 @@
 
     python examples/novels/write_novels_page.py --folder runs/novels
 
-The page's prose is written by hand; tables stand between markers and are replaced. A file beside this one keeps the
-figures that the page shows: ``results.json``, or ``results-few.json`` of a run with ``--few``, which has no picture.
+The page's prose is written by hand; tables stand between markers and are replaced. ``results.json`` beside this file
+keeps the figures that the page shows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "novels.md"
 PICTURE = ROOT / "docs" / "images" / "novels.png"
 RESULTS = Path(__file__).with_name("results.json")
-FEW_RESULTS = Path(__file__).with_name("results-few.json")
 
 Trial = Mapping[str, Any]
 METHODS = {
@@ -189,22 +188,18 @@ def main() -> None:
     results = json.loads((chosen.folder / "comparison.json").read_text(encoding="utf-8"))
     certificates = {name: read_against_runs(chosen.folder / f"certificate-{name}.json") for name in CERTIFIED}
     everything = next(trial["experiments"] for trial in results.values() if len(trial["experiments"]) > 1)
-    has_sweep = any(len(trial["experiments"]) == 1 for trial in results.values())
-    sections = {
-        "before": before_table(results),
-        "all": trials_table(results, everything),
-        "certificates": certificates_table(certificates),
-        "verdicts": certificates_words(certificates),
-    }
-    if has_sweep:
-        sections["he-she"] = trials_table(results, everything[:1])
-        chart(results).save(PICTURE, scale_factor=1.5)
     text = chosen.page.read_text(encoding="utf-8")
-    for name, content in sections.items():
+    for name, content in (
+        ("before", before_table(results)),
+        ("he-she", trials_table(results, everything[:1])),
+        ("all", trials_table(results, everything)),
+        ("certificates", certificates_table(certificates)),
+        ("verdicts", certificates_words(certificates)),
+    ):
         text = replace_section(text, name, content)
     chosen.page.write_text(text, encoding="utf-8")
-    kept = RESULTS if has_sweep else FEW_RESULTS
-    kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    chart(results).save(PICTURE, scale_factor=1.5)
 
 
 if __name__ == "__main__":
