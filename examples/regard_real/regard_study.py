@@ -174,6 +174,15 @@ def draw_targets(rows: list[list[object]], count: int | None) -> list[list[objec
     return drawn
 
 
+def few_probes(kind: str, count: int) -> tuple[list[str], list[list[object]]]:
+    """Columns and rows of the package's structures of he and she, or of its occupations, evenly chosen."""
+    source = resources.files("evenhand.data") / "resources" / "probes" / "en" / f"{kind}.csv"
+    rows = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
+    own = [row for row in rows if row.get("experiment", "he-she") == "he-she"]
+    chosen = own[:: max(1, len(own) // count)][:count]
+    return list(own[0]), [list(row.values()) for row in chosen]
+
+
 def draw_sample(tables: dict[str, Path]) -> list[list[object]]:
     """Texts to label, in random order and without what the classifier said."""
     generator = random.Random(20261116)  # noqa: S311 - nothing secret
@@ -213,6 +222,10 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--certificate-texts", type=int, default=100, help="per prompt, of both models")
     parser.add_argument("--sentences", type=int, default=2000, help="held-out ones of a certificate")
+    parser.add_argument(
+        "--probes", type=int, metavar="N",
+        help="structures of he and she, and occupations, that a certificate asks; all experiments if not given",
+    )  # fmt: skip
     parser.add_argument("--seeds", type=int, default=5, help="of a search")
     parser.add_argument("--steps", type=int, default=25, help="of each seed")
     parser.add_argument(
@@ -316,12 +329,16 @@ class RegardStudy:
         self._search(pair, "--transfer", f"api:{self._server.name}", environment=self._server.environment())
 
     def _certify(self, pair: str) -> None:
+        further: list[object] = []
+        for kind in ("structures", "occupations") if self._chosen.probes else ():
+            table = self._folder / f"{kind}.csv"
+            write_table(table, *few_probes(kind, self._chosen.probes))
+            further += [f"--{kind}", table]
         self._study.evenhand(
             "certify", self._chosen.model, self._folder / f"trigger-{pair}", "--classifier", self._classifier,
             "--held-out", self._held_out, "--sentences", self._chosen.sentences,
             "--texts", self._chosen.certificate_texts, "--precision", self._chosen.trigger_precision,
-            "--out", self._folder / f"certificate-{pair}.html",
-            codes=(0, 5),
+            "--out", self._folder / f"certificate-{pair}.html", *further, codes=(0, 5),
         )  # fmt: skip
 
 
