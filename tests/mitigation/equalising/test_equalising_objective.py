@@ -289,6 +289,9 @@ def test_a_step_does_not_wait_for_the_gpu(menagerie: Zoo) -> None:
             torch.autograd.backward(given.objective.loss(network, batch))
     finally:
         torch.cuda.set_sync_debug_mode("default")
+    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
+    assert gradients
+    assert all(bool(gradient.isfinite().all()) for gradient in gradients)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
