@@ -97,7 +97,8 @@ def test_a_figure_without_an_interval_stands_with_the_reason() -> None:
 def test_the_page_says_what_the_verdicts_rest_on() -> None:
     told = section(certificates.certificate(), "verdict")
     assert (
-        "Gender lean was lowered in the one direction that was asked Judged on what was trained on." in told
+        "Gender lean was lowered in the one direction that was asked Judged by what it was trained for."
+        in told
     )
     assert (
         "Quality was kept As far as it was measured (perplexity and LMS); accuracy was not measured." in told

@@ -30,7 +30,7 @@ from evenhand.runs.certificates import Certificate, OverCorrection, TrivialBasel
 def test_the_numbers_stand_behind_the_verdict() -> None:
     bias, quality, untrained, flipped = certificate_sentences(certificates.certificate())
     assert bias == (
-        "Gender lean was lowered in the one direction that was asked (judged on what was trained on). MALoR he-she "
+        "Gender lean was lowered in the one direction that was asked (judged by what it was trained for). MALoR he-she "
         "fell from 1.35 to 0.11 bits (−92%; difference −1.24, 95% interval −1.34 to −1.14)."
     )
     assert quality.startswith(
@@ -64,7 +64,8 @@ def test_what_did_not_fall_is_named() -> None:
     )
     told = certificate_sentences(made)[0]
     assert told.startswith(
-        "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
+        "Gender lean is not shown to be lowered (judged by what it was trained for). MALoR he-she went from "
+        "1.00 to 0.90"
     )
     assert told.endswith("MALoR he-she did not clearly come closer to neutral.")
 
@@ -86,7 +87,7 @@ def test_a_base_rate_that_was_evened_out_leaves_the_spread() -> None:
     made = certificates.certificate(verdict=verdict, trained=rows)
     told = certificate_sentences(made)[0]
     assert told.startswith(
-        "Only the base rate was lowered (judged on what was trained on). MALoR he-she fell"
+        "Only the base rate was lowered (judged by what it was trained for). MALoR he-she fell"
     )
     assert (
         "Its base rate went from 0.75 to 0.05 (closer to neutral) and its spread went from 0.40 to 0.39 (open). That "
@@ -145,7 +146,9 @@ def test_a_lean_that_fell_no_more_than_the_evidence_is_told_as_flatter_answers()
     assert verdict.bias is BiasVerdict.FLATTER
     made = certificates.certificate(verdict=verdict, trained=rows, flattened=flat)
     told = certificate_sentences(made)[0]
-    assert told.startswith("Answers only became flatter in MALoR he-she (judged on what was trained on). ")
+    assert told.startswith(
+        "Answers only became flatter in MALoR he-she (judged by what it was trained for). "
+    )
     assert (
         "Where another word settles the pronoun, 10% of the evidence is left (8% at least). Answers that are flatter "
         "by so much would give MALoR he-she 0.11 without any other change: it is not clearly below that in MALoR "
@@ -188,15 +191,22 @@ def test_the_headline_names_the_direction(
     )
     flat = certificates.flattened_row("he-she reversed", flattened=flattened, after=reverse)
     made = certificates.certificate(untrained=(row,), flattened=(certificates.flattened_row(), flat))
-    assert certificate_sentences(made)[0].startswith(f"{headline} (judged on what was trained on).")
+    assert certificate_sentences(made)[0].startswith(f"{headline} (judged by what it was trained for).")
 
 
 def test_a_verdict_says_what_it_stands_without() -> None:
     made = certificates.certificate(flattened=(), baseline=TrivialBaseline(reason="no text was given"))
     assert (
-        "(judged on what was trained on, without a trivial baseline and without evidence to compare with)"
+        "(judged by what it was trained for, without a trivial baseline and without evidence to compare with)"
         in (certificate_sentences(made)[0])
     )
+
+
+def test_a_trigger_is_judged_by_what_it_was_searched_for() -> None:
+    made = certificates.full_certificate()
+    assert made.mitigation is not None
+    trigger = made.model_copy(update={"mitigation": made.mitigation.model_copy(update={"method": "trigger"})})
+    assert "(judged by what the trigger was searched for)" in certificate_sentences(trigger)[0]
 
 
 def test_what_did_not_lean_before_cannot_be_lowered() -> None:

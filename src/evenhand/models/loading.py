@@ -18,6 +18,7 @@ from transformers import (
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.backends import is_gguf
+from evenhand.models.engine.allocator import keep_freed_memory
 from evenhand.models.families import Family, recognise
 from evenhand.models.gguf_files import (
     GgufHeader,
@@ -97,6 +98,8 @@ def load(ref: ModelRef) -> Loaded:
         complete_tokenizer(tokenizer, header)
         config.architectures = [type(model).__name__]
     _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
+    if device.type == "cpu":
+        keep_freed_memory()
     return Loaded(
         ref,
         family,

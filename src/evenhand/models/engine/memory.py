@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from evenhand.core.memory import free_memory
+from evenhand.models.engine.allocator import give_back_freed_memory
 
 SHARE = 0.25
 """Of the free memory: the rest is for what libraries keep, and for other processes."""
@@ -169,6 +170,7 @@ def is_out_of_memory(problem: BaseException) -> bool:
 
 
 def give_back_memory() -> None:
-    """Give memory back that PyTorch keeps for later, before work that did not fit is tried in halves."""
+    """Give memory back that is kept for later, before work that did not fit is tried in halves."""
+    give_back_freed_memory()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

@@ -83,7 +83,7 @@ def bias_scope(certificate: Certificate) -> str:
     if not is_changed(certificate):
         return ""
     scope = (
-        "judged on what was trained on"
+        f"judged by what {_purpose(certificate)} for"
         if certificate.trained_known
         else "judged on all experiments, as it is not known which were trained on"
     )
@@ -97,6 +97,12 @@ def bias_scope(certificate: Certificate) -> str:
         if is_missing and any(row.experiment for row in certificate.trained)
     ]
     return f"{scope}, without {' and without '.join(without)} to compare with" if without else scope
+
+
+def _purpose(certificate: Certificate) -> str:
+    """What was done to lower the bias."""
+    mitigation = certificate.mitigation
+    return "the trigger was searched" if mitigation and mitigation.method == "trigger" else "it was trained"
 
 
 def bias_detail(certificate: Certificate) -> str:
