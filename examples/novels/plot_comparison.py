@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import altair as alt
 
 from evenhand.runs.mitigation_records import PERPLEXITY, EpochMetrics
 
-EXPERIMENT = "he-she"
 MARGIN = 1.0
 """Percent of perplexity that the trials were allowed to lose."""
 
@@ -23,18 +23,18 @@ STRENGTHS = {
     "counterfactual": ("learning_rate", "twins, rate"),
 }
 SHADES = {
-    "equalise": ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08306b"),
-    "counterfactual": ("#fdd0a2", "#fdae6b", "#e6550d", "#7f2704"),
+    "equalise": ("#6baed6", "#08306b"),
+    "counterfactual": ("#fdae6b", "#a63603"),
 }
 """From mild to strong."""
 
 
-def trials_of_one_experiment(comparison: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Trials of that experiment alone with the first seed, by method and strength, under the names that are shown."""
+def trials_by_strength(comparison: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Trials with the first seed, by method and strength, under the names that are shown."""
     chosen = [
         (trial["method"], trial["settings"][STRENGTHS[trial["method"]][0]], trial)
         for trial in comparison.values()
-        if trial["experiments"] == [EXPERIMENT] and trial["seed"] == 0
+        if trial["seed"] == 0
     ]
     ordered = sorted(chosen, key=lambda trial: (trial[0] != "equalise", trial[1]))
     return {f"{STRENGTHS[method][1]} {strength:g}": trial for method, strength, trial in ordered}
@@ -50,7 +50,7 @@ def rows(trials: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             {
                 "trial": name,
                 "epoch": metrics.epoch,
-                "MALoR": metrics.bias[f"{EXPERIMENT}.MALoR"],
+                "MALoR": fmean(metrics.bias.values()),
                 "perplexity": 100 * (metrics.quality[PERPLEXITY] / original - 1),
             }
             for metrics in curve
@@ -66,7 +66,7 @@ def colours(trials: dict[str, dict[str, Any]]) -> list[str]:
 
 def chart(comparison: dict[str, Any]) -> Any:
     """Learning curves beside the frontier."""
-    trials = trials_of_one_experiment(comparison)
+    trials = trials_by_strength(comparison)
     shared = alt.Chart(alt.InlineData(values=rows(trials))).encode(
         color=alt.Color(
             "trial:N",
@@ -75,7 +75,11 @@ def chart(comparison: dict[str, Any]) -> Any:
             legend=alt.Legend(orient="bottom", columns=5, labelLimit=300, symbolType="stroke"),
         )
     )
-    malor = alt.Y("MALoR:Q", title=f"MALoR {EXPERIMENT} in bits; 0 is neutral", scale=alt.Scale(domainMin=0))
+    malor = alt.Y(
+        "MALoR:Q",
+        title="MALoR in bits, mean of three experiments; 0 is neutral",
+        scale=alt.Scale(domainMin=0),
+    )
     curves = shared.mark_line(strokeWidth=2).encode(x=alt.X("epoch:Q", title="epoch"), y=malor)
     places = shared.mark_point(size=26, filled=True, opacity=0.9).encode(
         x=alt.X(

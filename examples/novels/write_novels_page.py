@@ -57,7 +57,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def before_table(results: Mapping[str, Trial]) -> str:
     """MALoR of the original and its parts, over the probes that a training may see."""
-    trial = next(trial for trial in results.values() if len(trial["experiments"]) > 1)
+    trial = next(iter(results.values()))
     rows = [["in bits", *trial["experiments"]]]
     for part, title in PARTS.items():
         estimates = [trial["before"][f"{experiment}.{part}"] for experiment in trial["experiments"]]
@@ -94,9 +94,9 @@ def _strength(trial: Trial) -> str:
     return f"{name} {trial['settings'][setting]:g}, seed {trial['seed']}"
 
 
-def trials_table(results: Mapping[str, Trial], experiments: Sequence[str]) -> str:
-    """The kept epoch of every trial of some experiments, and the mean where a setting has several seeds."""
-    own = [trial for trial in results.values() if trial["experiments"] == list(experiments)]
+def trials_table(results: Mapping[str, Trial]) -> str:
+    """The kept epoch of every trial, and the mean where a setting has several seeds."""
+    experiments = next(iter(results.values()))["experiments"]
     rows = [
         [
             "method",
@@ -108,7 +108,7 @@ def trials_table(results: Mapping[str, Trial], experiments: Sequence[str]) -> st
     ]
     for method, (title, _, setting) in METHODS.items():
         trials = sorted(
-            (trial for trial in own if trial["method"] == method),
+            (trial for trial in results.values() if trial["method"] == method),
             key=lambda trial: (trial["settings"][setting], trial["seed"]),
         )
         for trial in trials:
@@ -187,12 +187,10 @@ def main() -> None:
     chosen = parser.parse_args()
     results = json.loads((chosen.folder / "comparison.json").read_text(encoding="utf-8"))
     certificates = {name: read_against_runs(chosen.folder / f"certificate-{name}.json") for name in CERTIFIED}
-    everything = next(trial["experiments"] for trial in results.values() if len(trial["experiments"]) > 1)
     text = chosen.page.read_text(encoding="utf-8")
     for name, content in (
         ("before", before_table(results)),
-        ("he-she", trials_table(results, everything[:1])),
-        ("all", trials_table(results, everything)),
+        ("trials", trials_table(results)),
         ("certificates", certificates_table(certificates)),
         ("verdicts", certificates_words(certificates)),
     ):
