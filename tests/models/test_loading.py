@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
+from evenhand.models import loading
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.measurable import choose_method
@@ -240,3 +242,20 @@ def test_model_that_fails_on_its_first_input_is_an_error_with_a_way_out(
     monkeypatch.setattr(model.loaded.model, "forward", fail)
     with pytest.raises(ModelError, match="--precision fp32"):
         _ = model.projection
+
+
+def test_a_model_on_a_cpu_keeps_freed_memory_once_its_weights_are_there(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    load_weights = loading.load_weights
+
+    def noted(*arguments: Any) -> Any:
+        steps.append("weights")
+        return load_weights(*arguments)
+
+    monkeypatch.setattr(loading, "load_weights", noted)
+    monkeypatch.setattr(loading, "keep_freed_memory", lambda: steps.append("kept"))
+    load(menagerie.folder("gpt2"))
+
+    assert steps == ["weights", "kept"]
