@@ -75,8 +75,6 @@ TRIALS = (
     pretraining(2e-5),
     pretraining(1e-4),
     equalising(0.5, seed=1),
-    equalising(0.5, seed=2),
-    equalising(2.0),
 )
 """Those that are certified come first."""
 

@@ -19,7 +19,6 @@ from typing import Any
 from compare_methods import CERTIFIED
 from plot_comparison import chart
 
-from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.bias_words import MOVES
 from evenhand.reporting.numbers import unsigned
 from evenhand.runs.certificate_bias import BiasRow
@@ -170,9 +169,9 @@ def certificates_table(certificates: Mapping[str, Certificate]) -> str:
 
 
 def certificates_words(certificates: Mapping[str, Certificate]) -> str:
-    """What each says in sentences, and its trivial baseline."""
+    """What each says in sentences, its trivial baseline among them."""
     return "\n\n".join(
-        f"**{name}**: {' '.join(certificate.words)} {baseline_words(certificate)}"
+        "\n".join([f"**{name}**", "", *(f"- {sentence}" for sentence in certificate.words)])
         for name, certificate in certificates.items()
     )
 
