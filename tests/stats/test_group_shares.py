@@ -48,6 +48,12 @@ def test_a_gap_is_the_difference_of_net_regard_over_all_contexts() -> None:
     assert CountedShares(counts).value(GAP) == pytest.approx(net_regard(women) - net_regard(men))
 
 
+def test_a_value_halfway_between_two_that_are_shown_is_exact_on_every_processor() -> None:
+    # 40.0 - 23.75: an addition that kept more digits of 0.4 x 100 would give a little more than 16.25.
+    counts = np.array([[[19.0, 29.0, 32.0]]])
+    assert CountedShares(counts).value(np.array([[-100.0, 0.0, 100.0]])) == 16.25
+
+
 def test_sign_flips_try_every_pattern_of_contexts() -> None:
     counts = some_counts(contexts=7)
     differences = [net_regard(women) - net_regard(men) for women, men in counts]

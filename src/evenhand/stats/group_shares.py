@@ -271,8 +271,13 @@ def _sign_flips(shares: GroupShares, contrast: Floats, resampling: Resampling) -
 
 
 def contrast_values(shares: Floats, contrast: Floats) -> Floats:
-    """The value of a contrast for each table of shares; groups that have no part in it may be undefined."""
-    values: Floats = np.tensordot(np.where(contrast == 0, 0.0, shares), contrast, axes=2)
+    """The value of a contrast for each table of shares; groups that have no part in it may be undefined.
+
+    Products are rounded before they are added. A matrix product may keep more digits of some of them, which depends on
+    the processor, and a value halfway between two that are shown would be shown as one or the other.
+    """
+    products = np.where(contrast == 0, 0.0, shares * contrast)
+    values: Floats = products.reshape(len(products), -1).sum(axis=1)
     return values
 
 
