@@ -187,7 +187,6 @@ def run(trial: Trial, folder: Path) -> dict[str, object]:
         "best": record.chosen.best.model_dump(),
         "before": {key: estimate.model_dump(mode="json") for key, estimate in record.before.items()},
         "keeps_quality": record.chosen.keeps_quality,
-        "seconds": time.perf_counter() - began,
     }
 
 

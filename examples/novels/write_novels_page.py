@@ -144,6 +144,8 @@ def _means(title: str, trials: Sequence[Trial], experiments: Sequence[str]) -> I
 
 
 def _bias_cell(row: BiasRow) -> str:
+    if not row.difference.defined:
+        return f"{unsigned(row.before)} → {unsigned(row.after)}, no interval: {row.difference.reason}"
     low, high = (signed(bound) for bound in (row.difference.low, row.difference.high))
     return f"{unsigned(row.before)} → {unsigned(row.after)}, {low} to {high}: {MOVES[row.movement]}"
 
