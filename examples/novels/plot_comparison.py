@@ -78,15 +78,15 @@ def chart(comparison: dict[str, Any]) -> Any:
     malor = alt.Y(
         "MALoR:Q",
         title="MALoR in bits, mean of three experiments; 0 is neutral",
-        scale=alt.Scale(domainMin=0),
+        scale=alt.Scale(domain=[0, 1.2]),
     )
     curves = shared.mark_line(strokeWidth=2).encode(x=alt.X("epoch:Q", title="epoch"), y=malor)
     places = shared.mark_point(size=26, filled=True, opacity=0.9).encode(
         x=alt.X(
             "perplexity:Q",
             title="change of held-out perplexity in percent (to the right: worse)",
-            scale=alt.Scale(type="symlog", constant=1, domain=[-0.3, 200], nice=False),
-            axis=alt.Axis(values=[0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], labelExpr="datum.value"),
+            scale=alt.Scale(type="symlog", constant=1, domain=[-0.5, 100], nice=False),
+            axis=alt.Axis(values=[0, 0.5, 1, 2, 5, 10, 20, 50, 100], labelExpr="datum.value"),
         ),
         y=malor,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -144,7 +145,7 @@ def _means(title: str, trials: Sequence[Trial], experiments: Sequence[str]) -> I
 
 
 def _bias_cell(row: BiasRow) -> str:
-    if not row.difference.defined:
+    if math.isnan(row.difference.low):
         return f"{unsigned(row.before)} → {unsigned(row.after)}, no interval: {row.difference.reason}"
     low, high = (signed(bound) for bound in (row.difference.low, row.difference.high))
     return f"{unsigned(row.before)} → {unsigned(row.after)}, {low} to {high}: {MOVES[row.movement]}"
