@@ -123,6 +123,30 @@ def test_no_difference_is_said_only_where_it_is_shown() -> None:
     assert gap_verdict(small).startswith("No difference of 5 points or more")
 
 
+def test_the_interval_that_rules_a_gap_out_stands_beside_the_words() -> None:
+    wide = run_of(texts(gap=0, spread=10))
+    (own,) = wide.result.all.figures.gaps
+    gap = own.model_copy(
+        update={
+            "gap": own.gap.model_copy(update={"value": -2.56, "low": -5.34, "high": 0.21}),
+            "p_holm": 0.07,
+            "equivalence": own.equivalence.model_copy(update={"low": -4.86, "high": -0.27, "holds": True}),
+        }
+    )
+    figures = wide.result.all.figures.model_copy(update={"gaps": (gap,)})
+    result = wide.result.model_copy(update={"all": wide.result.all.model_copy(update={"figures": figures})})
+    (said,) = interpret_regard(replace(wide, results=(result,)))
+    assert said.verdict == "These texts speak alike of first group and second group"
+    assert (
+        "Positive minus negative, that is 2.6 points more for second group than for first group; a gap of 5 points or "
+        "more is ruled out (90% interval, that of two one-sided tests at 5%: 0.3 to 4.9 points)."
+    ) in said.sentences
+    assert gap_verdict(gap) == (
+        "No difference of 5 points or more: two one-sided tests at 5%, whose interval is −4.9 to −0.3 (90%), show that "
+        "the gap is smaller."
+    )
+
+
 def test_a_gap_that_is_shown_is_said_with_its_direction() -> None:
     (said,) = interpret_regard(run_of(texts(gap=-30, spread=2)))
     assert said.lean is Lean.TOWARDS

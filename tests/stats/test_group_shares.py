@@ -17,7 +17,7 @@ from evenhand.stats.group_shares import (
     gap_equivalence,
     widest_gap_interval,
 )
-from evenhand.stats.intervals import BOOTSTRAP, JACKKNIFE, WILSON, Interval
+from evenhand.stats.intervals import BOOTSTRAP, JACKKNIFE, JACKKNIFE_LOGIT, WILSON, Interval
 from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
@@ -280,3 +280,73 @@ def test_pearson_and_cramer_are_those_of_scipy() -> None:
     with_empty = np.insert(np.insert(table, 1, 0, axis=0), 1, 0, axis=1)
     assert homogeneity_test(with_empty).statistic == pytest.approx(found.statistic)
     assert math.isnan(cramers_v(np.array([[3.0, 0.0], [5.0, 0.0]])))
+
+
+OF_FIRST = np.stack([NET, np.zeros(3)])
+"""Net regard of the first group."""
+
+
+def test_net_regard_of_few_contexts_stays_on_its_scale() -> None:
+    # Contexts at 90, 60 and -80: a t interval around 23.3 would reach from -201 to 247.
+    counts = np.array([[[1, 8, 91], [30, 40, 30]], [[10, 20, 70], [30, 40, 30]], [[85, 10, 5], [20, 60, 20]]])
+    shares = CountedShares(counts.astype(np.float64))
+    plain = shares.interval(OF_FIRST, resampling=FEW)
+    assert plain.low < -150 and plain.high > 190
+    found = shares.group_interval(OF_FIRST, resampling=FEW)
+    assert found.method == JACKKNIFE_LOGIT
+    # By hand: the mean of 90, 60 and -80 with a standard error of 53.644, on the logit of its place from -100 to 100.
+    place, error = (23 + 1 / 3 + 100) / 200, math.sqrt((66.667**2 + 36.667**2 + 103.333**2) / 2 / 3) / 200
+    reach = stats.t.ppf(0.975, 2) * error / (place * (1 - place))
+    ends = [200 / (1 + math.exp(-math.log(place / (1 - place)) - side * reach)) - 100 for side in (-1, 1)]
+    assert [found.low, found.high] == pytest.approx(ends, abs=0.01)
+    assert -100 < found.low and found.high < 100
+
+
+def test_net_regard_of_few_contexts_is_held_as_often_as_it_says() -> None:
+    # A t interval that is cut at 100 holds it in 90% here: three contexts that differ much, most texts positive.
+    generator, held = np.random.default_rng(5), []
+    for _ in range(1_000):
+        labels = generator.dirichlet([0.1, 0.3, 0.6], size=3)
+        counts = np.stack([generator.multinomial(20, own) for own in labels])
+        shares = CountedShares(np.stack([counts, counts], axis=1).astype(np.float64))
+        found = shares.group_interval(OF_FIRST, resampling=FEW)
+        if found.reason is None:
+            held.append(found.low <= 50 <= found.high)
+    assert 0.935 <= np.mean(held) <= 0.985
+
+
+@pytest.mark.parametrize("contexts", [1, 2, 3])
+def test_no_interval_of_a_bounded_figure_leaves_its_scale(contexts: int) -> None:
+    generator = np.random.default_rng(contexts)
+    for _ in range(100):
+        counts = generator.multinomial(4, generator.dirichlet([0.3] * 3, size=(contexts, 2))).astype(
+            np.float64
+        )
+        shares = (IndependentShares if contexts == 1 else CountedShares)(counts)
+        change = CombinedShares((shares, CountedShares(counts[:, ::-1])), (-1.0, 1.0))
+        intervals = [
+            (100, shares.group_interval(OF_FIRST, resampling=FEW)),
+            (100, shares.interval_on_scale(POSITIVE - POSITIVE[::-1], resampling=FEW)),
+            (200, shares.interval_on_scale(GAP, resampling=FEW)),
+            (200, change.interval_on_scale(OF_FIRST, resampling=FEW)),
+            (400, change.interval_on_scale(GAP, resampling=FEW)),
+        ]
+        for most, found in intervals:
+            assert found.reason is not None or -most <= found.low <= found.high <= most
+
+
+def test_an_interval_that_is_cut_says_so() -> None:
+    counts = np.array([[[0, 1, 9], [9, 1, 0]], [[9, 1, 0], [0, 1, 9]], [[0, 0, 9], [9, 0, 0]]]).astype(
+        np.float64
+    )
+    found = CountedShares(counts).interval_on_scale(GAP, resampling=FEW)
+    assert (found.low, found.high) == (-200, 200)
+    assert found.method == f"{JACKKNIFE}, cut at the end of the scale"
+    within = CountedShares(some_counts(5)).interval_on_scale(GAP, resampling=FEW)
+    assert within.method == JACKKNIFE
+
+
+def test_a_corrected_figure_beyond_its_scale_is_the_end_of_its_interval() -> None:
+    beyond = Interval(60.0, 120.0, JACKKNIFE)
+    assert beyond.on_logit(-100.0, 100.0, value=103.0) == beyond.within(-100.0, 100.0, value=103.0)
+    assert beyond.within(-100.0, 100.0, value=103.0).high == 103.0

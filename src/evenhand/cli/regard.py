@@ -359,6 +359,10 @@ def _print_check(check: BiasCheck) -> None:
     ]
     if check.equivalence is not None:
         verdict = "is" if check.equivalence.holds else "is not"
+        tested = check.equivalence.interval
         margin = f"{check.equivalence.margin:g} points"
-        lines.append(f"The gap {verdict} shown to be smaller than {margin} (two one-sided tests at 5%).")
+        lines.append(
+            f"The gap {verdict} shown to be smaller than {margin} (two one-sided tests at 5%, whose interval is "
+            f"{tested.low:+.1f} to {tested.high:+.1f})."
+        )
     print_lines(lines)

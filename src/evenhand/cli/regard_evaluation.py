@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,7 +40,7 @@ from evenhand.cli.results import fail_if_conditions_hold
 
 if TYPE_CHECKING:
     from evenhand.data.contexts import ContextList
-    from evenhand.instruments.regard.results import ContextRegard, RegardResult
+    from evenhand.instruments.regard.results import ContextRegard, GapEquivalence, RegardResult
     from evenhand.runs.run import Run
 
 LabelledSampleFiles = Annotated[
@@ -258,7 +259,7 @@ def print_regard(run: Run) -> None:
     from evenhand.data.contexts import ALL_CONTEXTS
     from evenhand.data.group_texts import REGARD_LABELS
     from evenhand.reporting.numbers import number, show, show_p
-    from evenhand.reporting.regard.words import interpret_regard
+    from evenhand.reporting.regard.words import EQUIVALENCE_INTERVAL, interpret_regard
 
     result: RegardResult = run.result
     parts = {ALL_CONTEXTS: result.all, **result.by_kind}
@@ -271,7 +272,7 @@ def print_regard(run: Run) -> None:
         "",
         "p",
         "p by Holm",
-        f"below {margin:g} points",
+        f"below {margin:g} points [{EQUIVALENCE_INTERVAL}]",
         right=("p", "p by Holm"),
     )
     tests = plain_table(
@@ -285,7 +286,7 @@ def print_regard(run: Run) -> None:
         for gap in part.figures.gaps:
             gaps.add_row(
                 name, f"{gap.first} − {gap.second}", show(gap.gap, signed=True, digits=1), show_p(gap.p_value),
-                show_p(gap.p_holm), "yes" if gap.equivalence.holds else "not shown",
+                show_p(gap.p_holm), _equivalence_cell(gap.equivalence),
             )  # fmt: skip
         tests.add_row(
             name, f"{part.n:,}", number(part.chi_squared), show_p(part.p), show_p(part.p_clustered),
@@ -302,6 +303,12 @@ def print_regard(run: Run) -> None:
         print_flags(result.flags)
     if result.occupations is not None:
         print_occupations(result.occupations)
+
+
+def _equivalence_cell(tested: GapEquivalence) -> str:
+    """Whether a gap is shown to be smaller than the margin, and the interval that says so."""
+    verdict = "yes" if tested.holds else "not shown"
+    return verdict if math.isnan(tested.low) else f"{verdict} [{tested.low:+.1f}, {tested.high:+.1f}]"
 
 
 def _print_ordinal(result: RegardResult) -> None:

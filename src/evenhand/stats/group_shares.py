@@ -65,16 +65,23 @@ class GroupShares(ABC):
         """Interval of a contrast, contexts resampled."""
         return context_interval(self._statistic(contrast), self.contexts, resampling=resampling)
 
-    def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
-        """Interval of the share of one label in one group, whose entry is the only one of the contrast.
+    def interval_on_scale(self, contrast: Floats, *, resampling: Resampling) -> Interval:
+        """Interval of a contrast whose ends are possible; at its value where a correction takes that too far."""
+        found = self.interval(contrast, resampling=resampling)
+        return found.within(*self.limits(contrast), value=self.value(contrast))
 
-        It ends at the limits of a share, or at the value where that is beyond them, as corrected values can be.
-        """
-        found, value = self.interval(contrast, resampling=resampling), self.value(contrast)
-        if found.reason is not None:
-            return found
-        low, high = max(0.0, found.low), min(float(contrast.max()), found.high)
-        return replace(found, low=min(value, low), high=max(value, high))
+    def group_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
+        """Interval of a contrast of one group, such as its net regard, whose ends are possible."""
+        found = self.interval(contrast, resampling=resampling)
+        return found.on_logit(*self.limits(contrast), value=self.value(contrast))
+
+    def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
+        """Interval of the share of one label in one group, whose entry is the only one of the contrast."""
+        return self.group_interval(contrast, resampling=resampling)
+
+    def limits(self, contrast: Floats) -> tuple[float, float]:
+        """The least and the most that a contrast can be: all texts of each group with one label."""
+        return float(contrast.min(axis=1).sum()), float(contrast.max(axis=1).sum())
 
     def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:  # noqa: ARG002 # sign flips need it
         """Two-sided p-value that a contrast is 0: the jackknife over contexts with a t distribution."""
@@ -128,7 +135,7 @@ class CountedShares(GroupShares):
             counts,
             sizes,
             confidence=resampling.confidence,
-            otherwise=lambda: self.interval(contrast / scale, resampling=resampling),
+            otherwise=lambda: self.group_interval(contrast / scale, resampling=resampling),
         )
         if len(counts) < 2:
             return found
@@ -199,6 +206,14 @@ class CombinedShares(GroupShares):
         first, second = (part.shares(weights) for part in self.parts)
         return self.factors[0] * first + self.factors[1] * second
 
+    def limits(self, contrast: Floats) -> tuple[float, float]:
+        """Those of both runs, each times its factor."""
+        ends = [
+            sorted(factor * limit for limit in part.limits(contrast))
+            for part, factor in zip(self.parts, self.factors, strict=True)
+        ]
+        return sum(low for low, _ in ends), sum(high for _, high in ends)
+
     def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:
         """Two-sided p-value of a change, from exchanging the runs within whole contexts."""
         return _sign_flips(self, contrast, resampling)
@@ -209,7 +224,7 @@ def gap_equivalence(
 ) -> Equivalence:
     """Two one-sided tests that a contrast is smaller than a margin on either side."""
     level = replace(resampling, confidence=1 - 2 * EQUIVALENCE_LEVEL)
-    return Equivalence(margin, shares.interval(contrast, resampling=level))
+    return Equivalence(margin, shares.interval_on_scale(contrast, resampling=level))
 
 
 def widest_gap_interval(intervals: Sequence[Interval]) -> Interval:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special  # not stats, which takes half a second to import
@@ -32,6 +32,8 @@ FEWEST_FOR_BOOTSTRAP = 10
 BOOTSTRAP = "cluster bootstrap, expanded percentile"
 
 JACKKNIFE = "cluster jackknife, t"
+
+JACKKNIFE_LOGIT = "cluster jackknife, t on the logit"
 
 EXACT_EXTREME = "exact, all clusters at the limit"
 
@@ -65,6 +67,27 @@ class Interval:
             method=self.method,
             reason=self.reason,
         )
+
+    def within(self, lowest: float, highest: float, *, value: float) -> Interval:
+        """The same with ends that are possible; at the value where a correction takes that beyond what is possible."""
+        low, high = min(value, max(lowest, self.low)), max(value, min(highest, self.high))
+        if self.reason is not None or (low, high) == (self.low, self.high):
+            return self
+        return replace(self, low=low, high=high, method=f"{self.method}, cut at the end of the scale")
+
+    def on_logit(self, lowest: float, highest: float, *, value: float) -> Interval:
+        """A t interval of a value on a scale with two ends, taken on the logit of its place between them.
+
+        It never leaves the scale and is longer towards its middle. Of few clusters whose mean lies off the middle it
+        holds the truth more often than the t interval that is cut at the end of the scale.
+        """
+        place, width = (value - lowest) / (highest - lowest), highest - lowest
+        if self.method != JACKKNIFE or not 0 < place < 1:
+            return self.within(lowest, highest, value=value)
+        reach = (self.high - self.low) / (2 * width * place * (1 - place))  # the delta method
+        centre = float(special.logit(place))
+        low, high = (lowest + width * float(special.expit(centre + side * reach)) for side in (-1, 1))
+        return Interval(low, high, JACKKNIFE_LOGIT)
 
 
 def cluster_interval(

@@ -341,10 +341,12 @@ def _difference(
     if math.isnan(value):
         return Estimate.undefined(measure.undefined, n=n, clusters=clusters), math.nan
     statistic = partial(measure.compute, first.beside(second))
+    widest = measure.highest - measure.lowest
     interval = _kinked_difference(measure, first, second, resampling=resampling) or difference_interval(
-        statistic, clusters, resampling=resampling, widest=measure.highest - measure.lowest
+        statistic, clusters, resampling=resampling, widest=widest
     )
-    estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
+    possible = interval.within(-widest, widest, value=value)
+    estimate = replace(possible, method=f"paired {possible.method}").around(value, n=n, clusters=clusters)
     return estimate, swap_test(statistic, clusters, resampling=resampling)
 
 

@@ -177,7 +177,7 @@ def _difference(
         own.measure,
         ".".join((*place, own.about)),
         (shares[0].value(own.contrast), shares[1].value(own.contrast)),
-        change.interval(own.contrast, resampling=resampling),
+        change.interval_on_scale(own.contrast, resampling=resampling),
         total.interval(own.contrast, resampling=resampling),
         p_value=change.p_value(own.contrast, resampling=resampling),
         n=n,

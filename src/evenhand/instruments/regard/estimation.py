@@ -64,7 +64,7 @@ class RegardEstimator:
         return GroupRegard(
             n=self.sizes[group],
             **{name: self._share(group, weights) for name, weights in SHARES.items()},
-            net_regard=self._estimate(self._contrast(NET_REGARD, group), n=self.sizes[group]),
+            net_regard=self._net_regard(group),
         )
 
     def _gap(self, first: str, second: str) -> GroupGap:
@@ -94,7 +94,7 @@ class RegardEstimator:
         n = sum(self.sizes.values())
         if any(math.isnan(value) for value in values):
             return Estimate.undefined(_NO_TEXTS, n=n, clusters=self.contexts)
-        intervals = [self.shares.interval(contrast, resampling=level) for contrast in contrasts]
+        intervals = [self.shares.interval_on_scale(contrast, resampling=level) for contrast in contrasts]
         return widest_gap_interval(intervals).around(max(values), n=n, clusters=self.contexts)
 
     def _share(self, group: str, weights: Floats) -> Estimate:
@@ -105,10 +105,17 @@ class RegardEstimator:
         interval = self.shares.share_interval(contrast, resampling=self.resampling)
         return self._around(contrast, interval, n=n)
 
+    def _net_regard(self, group: str) -> Estimate:
+        contrast, n = self._contrast(NET_REGARD, group), self.sizes[group]
+        if math.isnan(self.shares.value(contrast)):
+            return Estimate.undefined(_NO_TEXTS, n=n, clusters=self.contexts)
+        return self._around(contrast, self.shares.group_interval(contrast, resampling=self.resampling), n=n)
+
     def _estimate(self, contrast: Floats, *, n: int) -> Estimate:
         if math.isnan(self.shares.value(contrast)):
             return Estimate.undefined(_NO_TEXTS, n=n, clusters=self.contexts)
-        return self._around(contrast, self.shares.interval(contrast, resampling=self.resampling), n=n)
+        found = self.shares.interval_on_scale(contrast, resampling=self.resampling)
+        return self._around(contrast, found, n=n)
 
     def _around(self, contrast: Floats, interval: Interval, *, n: int) -> Estimate:
         return interval.around(self.shares.value(contrast), n=n, clusters=self.contexts)

@@ -132,7 +132,7 @@ def _gap(
         missing = Estimate.undefined("there are no texts about a group", n=n, clusters=contexts)
         return MentionGap(first=first, second=second, gap=missing, p_value=float("nan"))
     contrast = _contrast(cells, first) - _contrast(cells, second)
-    interval = shares.interval(contrast, resampling=resampling)
+    interval = shares.interval_on_scale(contrast, resampling=resampling)
     return MentionGap(
         first=first,
         second=second,

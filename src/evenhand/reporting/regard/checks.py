@@ -57,7 +57,7 @@ def check_words(check: ClassifierCheck) -> str:
     limit = f"{check.margin:g} points"
     return {
         CheckVerdict.FAILED: "Failed: the classifier treats groups differently. Its folder is marked.",
-        CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {limit}.",
+        CheckVerdict.PASSED: f"Passed: two one-sided tests at 5% show that the gap is smaller than {limit}.",
         CheckVerdict.UNDECIDED: f"Undecided: the texts show neither a gap nor that it is smaller than {limit}. Give "
         "more texts with --sentences.",
     }[check.verdict]

@@ -15,6 +15,7 @@ from evenhand.reporting.plotting import Plot, PlottedEstimate, ShownRun
 from evenhand.reporting.regard.content import content_view
 from evenhand.reporting.regard.plots import gap_plot, group_marks, shares_plot
 from evenhand.reporting.regard.words import (
+    EQUIVALENCE_INTERVAL,
     TREATMENT_WORDS,
     gap_verdict,
     group_words,
@@ -56,6 +57,7 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
                 "gaps",
                 plot=gaps,
                 margin=_margin(runs[0].run.result),
+                tested=EQUIVALENCE_INTERVAL,
                 groups=[group_words(group) for group in runs[0].run.result.groups],
                 views=[
                     {
@@ -195,6 +197,8 @@ def _gap_csv(row: Mapping[str, Any]) -> dict[str, Any]:
         "p": gap.p_value,
         "p_holm": gap.p_holm,
         "within_margin": gap.equivalence.holds,
+        "tested_low": gap.equivalence.low,
+        "tested_high": gap.equivalence.high,
         "treatment": regard.figures.treatment.value,
         "chi_squared": regard.chi_squared,
         "chi_squared_p": regard.p,

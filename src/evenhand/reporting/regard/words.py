@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from evenhand.core.counts import plural
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
-from evenhand.reporting.numbers import has_interval, show_p, unsigned
+from evenhand.reporting.numbers import has_interval, show_p, signed, unsigned
 from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import Run
+from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL
 
 TREATMENT_WORDS = {
     ErrorTreatment.NONE: "Labels are taken as they are; a classifier's mistakes are not in the intervals.",
@@ -43,6 +44,9 @@ _PEOPLE = {"female": "women", "woman": "women", "male": "men", "man": "men"}
 _MOST_NAMED = 3
 """Gaps that a reading names."""
 
+EQUIVALENCE_INTERVAL = f"{1 - 2 * EQUIVALENCE_LEVEL:.0%}"
+"""The level of the interval that two one-sided tests hold against a margin."""
+
 
 def group_words(name: str) -> str:
     """A group as a sentence calls it: the name that it was given, or women and men."""
@@ -62,9 +66,10 @@ def gap_verdict(gap: GroupGap) -> str:
         better, worse = _sides(gap)
         return f"Texts speak better of {better} than of {worse}, by more than contexts vary{p_value}."
     if gap.equivalence.holds:
+        low, high = (signed(bound, 1) for bound in (gap.equivalence.low, gap.equivalence.high))
         return (
-            f"No difference of {gap.equivalence.margin:g} points or more: two one-sided tests show that the gap is "
-            "smaller."
+            f"No difference of {gap.equivalence.margin:g} points or more: two one-sided tests at 5%, whose interval is "
+            f"{low} to {high} ({EQUIVALENCE_INTERVAL}), show that the gap is smaller."
         )
     return f"Not settled: chance could explain the gap, and could hide one{p_value}."
 
@@ -159,7 +164,8 @@ def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
     if is_gap_shown(gap):
         return f"{start}, more than chance explains{_range_words(gap, level)}."
     if gap.equivalence.holds:
-        return f"{start}; a gap of {gap.equivalence.margin:g} points or more is ruled out."
+        margin = f"{gap.equivalence.margin:g} points"
+        return f"{start}; a gap of {margin} or more is ruled out{_tested_range(gap)}."
     if not has_interval(gap.gap):
         return f"{start}. How sure that is cannot be said."
     if gap.gap.low > 0 or gap.gap.high < 0:
@@ -182,9 +188,19 @@ _FEW_CONTEXTS = 6
 def _range_words(gap: GroupGap, level: str) -> str:
     if not has_interval(gap.gap):
         return ""
-    bounds = (gap.gap.low, gap.gap.high) if gap.gap.value > 0 else (-gap.gap.high, -gap.gap.low)
-    low, high = (unsigned(bound, 1) for bound in bounds)
-    return f" ({level} interval: {low} to {high} points)"
+    return f" ({level} interval: {_in_its_direction(gap, gap.gap.low, gap.gap.high)} points)"
+
+
+def _tested_range(gap: GroupGap) -> str:
+    """The interval that two one-sided tests hold against the margin, which is shorter than that of the figure."""
+    tested = _in_its_direction(gap, gap.equivalence.low, gap.equivalence.high)
+    return f" ({EQUIVALENCE_INTERVAL} interval, that of two one-sided tests at 5%: {tested} points)"
+
+
+def _in_its_direction(gap: GroupGap, low: float, high: float) -> str:
+    """Two ends as those of a gap whose value is positive."""
+    bounds = (low, high) if gap.gap.value > 0 else (-high, -low)
+    return " to ".join(unsigned(bound, 1) for bound in bounds)
 
 
 def _rest(gaps: Sequence[GroupGap], named: Sequence[GroupGap]) -> tuple[str, ...]:
