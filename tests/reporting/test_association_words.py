@@ -96,3 +96,40 @@ def test_few_items_that_are_all_right_are_not_called_guesses() -> None:
         "says little."
     )
     assert "58.3% of the time (95% interval " in interpret_association(run_with_sense(7, of=12)).sentences[2]
+
+
+def run_of_groups(wins: dict[str, int], *, of: int = 60) -> Run:
+    """One item a term, ``of`` items in each group; the stereotype is preferred on so many of them."""
+    items, triples = [], {}
+    for start, (group, won) in enumerate(wins.items()):
+        for place in range(of):
+            item = builders.intra(start * of + place, cluster=f"{group} {place:02d}", bias_type=group)
+            items.append(item)
+            triples[item.id] = (2.0, 1.0, 0.5) if place < won else (1.0, 2.0, 0.5)
+    return evaluate(
+        builders.scores(triples), builders.benchmark(*items), resampling=Resampling(resamples=1000)
+    )
+
+
+@pytest.mark.parametrize(
+    ("wins", "says"),
+    [
+        ({"gender": 55, "race": 54, "religion": 56}, None),
+        (
+            {"gender": 59, "race": 40, "religion": 41},
+            "strongest for gender (98.3), by more than chance explains.",
+        ),
+        ({"gender": 59, "race": 57, "religion": 41}, None),
+        ({"gender": 58, "race": 2, "religion": 59}, None),
+        ({"gender": 59}, None),
+    ],
+)
+def test_a_group_leans_most_only_where_it_is_shown_beside_every_other(
+    wins: dict[str, int], says: str | None
+) -> None:
+    text = " ".join(interpret_association(run_of_groups(wins)).sentences)
+    assert "chance alone is an unlikely explanation" in text
+    if says is None:
+        assert "strongest" not in text
+    else:
+        assert says in text

@@ -77,7 +77,10 @@ def test_malor_is_read_in_words() -> None:
     assert "the likelier pronoun is 2.5 times as likely as the other" in text
     assert "MALoR is 1.30 bits (95% interval 1.15 to 1.45; neutral is 0)" in text
     assert "leans towards men: the base rate is +0.30 bits (0.15 to 0.45)" in text
-    assert "towards men is plumber (+3.00, 8.0 times); towards women is nurse (−2.00, 4.0 times)" in text
+    assert (
+        "Occupations whose own interval leaves out 0, largest values first: towards men plumber (+3.00, 8.0 times); "
+        "towards women nurse (−2.00, 4.0 times)."
+    ) in text
     assert "cook" not in text
 
 

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.stats.intervals import JACKKNIFE, cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
@@ -19,6 +20,7 @@ from evenhand.stats.significance import (
     clustered_sign_flip,
     difference_interval,
     exact_binomial,
+    largest_shown,
     mcnemar_test,
     swap_test,
 )
@@ -203,3 +205,43 @@ def test_the_binomial_test_holds_for_independent_items() -> None:
 def test_the_binomial_test_does_not_hold_where_the_items_of_a_term_are_correlated() -> None:
     """Why there is a clustered test beside it."""
     assert binomial_rejections(STEREOSET_LIKE_CORRELATED) > 0.2
+
+
+def group_estimates(values: Floats, errors: Floats) -> dict[str, Estimate]:
+    """Independent values with normal intervals at 95%."""
+    return {
+        f"group {place}": Estimate(
+            value=value,
+            low=value - 1.96 * error,
+            high=value + 1.96 * error,
+            n=50,
+            clusters=50,
+            method="normal",
+        )
+        for place, (value, error) in enumerate(zip(values.tolist(), errors.tolist(), strict=True))
+    }
+
+
+@pytest.mark.parametrize("groups", [2, 4, 9])
+@pytest.mark.parametrize("widest", [1.0, 4.0])
+def test_of_groups_that_are_alike_one_is_rarely_called_the_largest(groups: int, widest: float) -> None:
+    errors = np.geomspace(1.0, widest, groups)
+    drawn = np.random.default_rng(groups).normal(60.0, errors, size=(DRAWS, groups))
+    called = sum(largest_shown(group_estimates(values, errors)) is not None for values in drawn)
+    assert called / DRAWS <= 0.06
+
+
+def test_a_group_that_is_clearly_apart_is_called_the_largest() -> None:
+    errors = np.ones(4)
+    drawn = np.random.default_rng(1).normal([60.0, 60.0, 60.0, 66.0], errors, size=(DRAWS, 4))
+    called = [largest_shown(group_estimates(values, errors)) for values in drawn]
+    assert called.count("group 3") / DRAWS >= 0.95
+    assert len(set(called) - {"group 3", None}) == 0
+
+
+def test_nothing_is_called_the_largest_beside_a_value_without_an_interval() -> None:
+    known = group_estimates(np.array([10.0, 90.0]), np.ones(2))
+    unknown = known["group 0"].model_copy(update={"low": np.nan, "high": np.nan, "reason": "one term"})
+    assert largest_shown(known) == "group 1"
+    assert largest_shown({**known, "group 2": unknown}) is None
+    assert largest_shown({"group 1": known["group 1"]}) is None

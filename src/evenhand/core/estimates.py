@@ -63,6 +63,18 @@ class Estimate(BaseModel):
         """Whether there is a value."""
         return not math.isnan(self.value)
 
+    def distance_from(self, neutral: float) -> Estimate:
+        """How far the value is from neutral, and how far it may be."""
+        ends = sorted(abs(bound - neutral) for bound in (self.low, self.high))
+        holds_neutral = self.low <= neutral <= self.high
+        return self.model_copy(
+            update={
+                "value": abs(self.value - neutral),
+                "low": 0.0 if holds_neutral else ends[0],
+                "high": ends[1],
+            }
+        )
+
     def bound(self, name: str) -> float:
         """``value``, ``low`` or ``high`` by name."""
         if name not in ("value", "low", "high"):

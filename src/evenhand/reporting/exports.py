@@ -286,7 +286,7 @@ def every_eval_ever(runs: Sequence[Run]) -> str:
 def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
     estimate = figure.estimate
     if figure.neutral is not None:
-        estimate = _distance(figure.estimate, figure.neutral)
+        estimate = estimate.distance_from(figure.neutral)
         name, lower = f"{figure.key}, distance from {figure.neutral:g}", True
     else:
         name, lower = figure.key, not higher_is_better(figure)
@@ -332,19 +332,6 @@ def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
             },
         },
     }
-
-
-def _distance(estimate: Estimate, neutral: float) -> Estimate:
-    """How far an estimate is from neutral, and how far it may be."""
-    ends = sorted(abs(bound - neutral) for bound in (estimate.low, estimate.high))
-    holds_neutral = estimate.low <= neutral <= estimate.high
-    return estimate.model_copy(
-        update={
-            "value": abs(estimate.value - neutral),
-            "low": 0.0 if holds_neutral else ends[0],
-            "high": ends[1],
-        }
-    )
 
 
 def _defined(run: Run) -> list[Figure]:

@@ -10,6 +10,7 @@ resampled, so that both stay together.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evenhand.core.estimates import Estimate
 from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval, expanded_tail
 from evenhand.stats.resampling import Floats, Resampling, Statistic
 
@@ -89,6 +91,25 @@ def holm(p_values: list[float]) -> list[float]:
     for place, p in zip(order.tolist(), np.minimum(stepped, 1.0).tolist(), strict=True):
         adjusted[defined[place]] = p
     return adjusted
+
+
+def largest_shown(estimates: Mapping[str, Estimate]) -> str | None:
+    """The name of the largest of several independent values, if it is shown to be larger than each of the others.
+
+    The interval of its difference from every other one must lie above 0. Its ends come from those of both values
+    (Zou and Donner 2008, "Construction of confidence limits about effect measures"). That the largest was chosen by
+    looking needs no more than that: some value is wrongly called the largest no more often than two-sided tests err
+    (Gutmann and Maymin 1987, "Is the selected population the best?").
+    """
+    if len(estimates) < 2 or any(math.isnan(own.low) for own in estimates.values()):
+        return None
+    name = max(estimates, key=lambda own: estimates[own].value)
+    first = estimates[name]
+    for other, second in estimates.items():
+        reach = math.hypot(first.value - first.low, second.high - second.value)
+        if other != name and first.value - second.value <= reach:
+            return None
+    return name
 
 
 def share_as_extreme(replicates: Floats, observed: float, resampling: Resampling, clusters: int) -> float:

@@ -21,6 +21,7 @@ from evenhand.reporting.words import (
     unsure,
 )
 from evenhand.runs.run import Run
+from evenhand.stats.significance import largest_shown
 
 NEUTRAL = 50.0
 
@@ -89,16 +90,13 @@ def _about_lean(lean: Lean, result: TaskResult) -> str:
         )
     if lean is Lean.UNKNOWN:
         return unsure(result.SS)
-    spread = [
-        (name, group) for name, group in result.by_bias_type.items() if group.SS.defined and group.n >= 20
-    ]
-    if len(spread) < 2:
-        return "The whole interval lies on one side of 50, so chance alone is an unlikely explanation."
-    strongest = max(spread, key=lambda entry: abs(entry[1].SS.value - 50))
-    return (
-        "The whole interval lies on one side of 50, so chance alone is an unlikely explanation. The lean is "
-        f"strongest for {strongest[0]} ({strongest[1].SS.value:.1f})."
-    )
+    says = "The whole interval lies on one side of 50, so chance alone is an unlikely explanation."
+    spread = {name: group.SS for name, group in result.by_bias_type.items() if group.SS.defined}
+    strongest = largest_shown({name: own.distance_from(NEUTRAL) for name, own in spread.items()})
+    if strongest is None:
+        return says
+    value = f"{spread[strongest].value:.1f}"
+    return f"{says} The lean is strongest for {strongest} ({value}), by more than chance explains."
 
 
 def _about_sense(result: TaskResult, *, level: str) -> str:

@@ -56,7 +56,7 @@ def interpret_malor(result: MalorResult, level: str) -> Interpretation:
     sentences += [
         _on_the_whole(result.signed_mean, words.sides),
         _apart(spread_of(result), attribute),
-        _strongest(result.occupations, words.sides),
+        _clear_leans(result.occupations, words.sides),
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
@@ -190,7 +190,7 @@ def _apart(estimate: Estimate, attribute: str) -> str:
     )
 
 
-def _strongest(leans: Iterable[OccupationLean], sides: tuple[str, str]) -> str:
+def _clear_leans(leans: Iterable[OccupationLean], sides: tuple[str, str]) -> str:
     defined = [lean for lean in leans if lean.log2_ratio.defined]
     parts = []
     for side, sign in zip(sides, (1, -1), strict=True):
@@ -201,7 +201,7 @@ def _strongest(leans: Iterable[OccupationLean], sides: tuple[str, str]) -> str:
                 f"{lean.occupation} ({signed(lean.log2_ratio.value)}, {times(lean.log2_ratio.value)})"
                 for lean in own[:_NAMED]
             ]
-            parts.append(f"towards {side} {'is' if len(names) == 1 else 'are'} {listed(names)}")
+            parts.append(f"towards {side} {listed(names)}")
     if not parts:
         return "No single occupation leans clearly to one side."
-    return f"The strongest clear leans {'; '.join(parts)}."
+    return f"Occupations whose own interval leaves out 0, largest values first: {'; '.join(parts)}."

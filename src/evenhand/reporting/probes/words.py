@@ -38,6 +38,7 @@ from evenhand.reporting.words import (
     unsure,
 )
 from evenhand.runs.run import Run
+from evenhand.stats.significance import largest_shown
 
 EXPERIMENT_TITLES = {
     "he-she": "Pronouns: he and she",
@@ -56,7 +57,6 @@ PAIR_DIRECTION_TITLES = {
 }
 
 _NAMED = 3
-_FEWEST_PAIRS = 20
 
 
 def interpret_probe(run: Run) -> tuple[Interpretation, ...]:
@@ -143,14 +143,13 @@ def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
         sentences.append(
             "The whole interval lies on one side of 50, so chance alone is an unlikely explanation."
         )
-    spread = {
-        name: own.score.value
-        for name, own in result.by_bias_type.items()
-        if own.n >= _FEWEST_PAIRS and own.score.defined
-    }
-    if len(spread) > 1:
-        name = max(spread, key=lambda own: abs(spread[own] - 50))
-        sentences.append(f"Farthest from neutral are pairs about {name} ({spread[name]:.1f}).")
+    spread = {name: own.score for name, own in result.by_bias_type.items() if own.score.defined}
+    farthest = largest_shown({name: own.distance_from(50.0) for name, own in spread.items()})
+    if farthest is not None:
+        sentences.append(
+            f"Farthest from neutral, by more than chance explains, are pairs about {farthest} "
+            f"({spread[farthest].value:.1f})."
+        )
     return Interpretation(lean, VERDICTS[lean], tuple(sentences))
 
 
@@ -170,7 +169,9 @@ def _interpret_cosine(result: CosineResult, level: str) -> Interpretation:
     )
     if len(measured) > 1:
         names = [f"{row.occupation} ({row.cosine.value:.3f})" for row in measured[:_NAMED]]
-        sentences.append(f"The pronoun changes most: {listed(names)}.")
+        sentences.append(
+            f"The lowest mean cosines are those of {listed(names)}; they were not tested against others."
+        )
     return Interpretation(
         Lean.OPEN, f"Pictures of an occupation are alike to {mean.value:.3f}", tuple(sentences)
     )

@@ -26,6 +26,7 @@ from evenhand.runs.classifier_records import (
     TrainingSizePoint,
     worst_verdict,
 )
+from evenhand.stats.significance import largest_shown
 
 FIGURES = {
     "accuracy": "Accuracy",
@@ -139,11 +140,11 @@ def reading(record: ClassifierRecord, report: ClassifierReport, titles: Sequence
             f"People agree with the majority of the others on {_percent(human)}; a classifier cannot be shown to do "
             "better than that."
         )
-    found = [own for own in report.test.classes if own.recall.defined]
-    weakest = min(found, key=lambda own: own.recall.value, default=None)
-    if weakest is not None and any(own.recall.value > weakest.recall.value for own in found):
-        title = titles[record.classes.index(weakest.label)]
-        sentences.append(f"It is worst at {title} texts, of which it finds {_percent(weakest.recall)}.")
+    found = {own.label: own.recall for own in report.test.classes if own.recall.defined}
+    worst = largest_shown({label: recall.distance_from(1.0) for label, recall in found.items()})
+    if worst is not None:
+        title = titles[record.classes.index(worst)]
+        sentences.append(f"It is worst at {title} texts, of which it finds {_percent(found[worst])}.")
     if len(report.sizes) > 1:
         sentences.append(_size_sentence(report.sizes))
     return sentences
