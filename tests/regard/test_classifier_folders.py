@@ -19,7 +19,7 @@ from evenhand.core.errors import EvenhandError, RunError
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.regard.classifier_check import CheckOptions
 from evenhand.regard.texts import RegardTexts
-from evenhand.reporting.regard.page import render_classifier_page
+from evenhand.reporting.regard.page import reading, render_classifier_page
 from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
@@ -192,3 +192,26 @@ def test_the_page_is_whole_and_escapes_what_it_shows(trained: RegardClassifier) 
         assert f">{title}</h2>" in page
     assert "http://" not in page.split("<script", maxsplit=1)[0]
     assert 'src="' not in page.split('id="page-data"', maxsplit=1)[0]
+
+
+def test_a_class_is_called_the_worst_only_where_it_is_shown(trained: RegardClassifier) -> None:
+    def sentences(*recalls: tuple[float, float]) -> list[str]:
+        classes = tuple(
+            own.model_copy(
+                update={
+                    "recall": own.recall.model_copy(
+                        update={"value": value, "low": value - half, "high": value + half}
+                    )
+                }
+            )
+            for own, (value, half) in zip(trained.report.test.classes, recalls, strict=True)
+        )
+        test = trained.report.test.model_copy(update={"classes": classes})
+        report = trained.report.model_copy(update={"test": test})
+        return reading(trained.record, report, ["negative", "neutral", "positive"])
+
+    assert not any("worst" in own for own in sentences((0.50, 0.1), (0.60, 0.1), (0.62, 0.1)))
+    assert not any("worst" in own for own in sentences((0.30, 0.1), (0.40, 0.1), (0.90, 0.1)))
+    assert "It is worst at negative texts, of which it finds 30% (20% to 40%)." in sentences(
+        (0.30, 0.1), (0.60, 0.1), (0.90, 0.1)
+    )

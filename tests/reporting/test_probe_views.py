@@ -71,6 +71,17 @@ def rest() -> str:
     )
 
 
+def test_a_type_of_pairs_is_called_the_farthest_only_where_it_is_shown() -> None:
+    result = probe_runs.crows_pairs()
+    assert "Farthest" not in reading(result)
+    (name, group), *_ = result.by_bias_type.items()
+    apart = group.model_copy(update={"score": probe_runs.estimate(95.0, 4.0)})
+    shown = result.model_copy(update={"by_bias_type": {**result.by_bias_type, name: apart}})
+    assert "Farthest from neutral, by more than chance explains, are pairs about age (95.0)." in reading(
+        shown
+    )
+
+
 def test_malor_is_read_in_words() -> None:
     text = reading(probe_runs.malor({"nurse": -2.0, "plumber": 3.0, "cook": 0.1, "clerk": 0.1}))
     assert "Gender and occupation are tied" in text
