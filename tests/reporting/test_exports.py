@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import polars as pl
 import pytest
 import yaml
 from running import Command
+from scipy import stats
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, PredictionsError, UnknownNameError
+from evenhand.instruments.association.results import TaskResult
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -64,6 +67,53 @@ def test_results_of_the_harness_have_values_directions_and_neutral_values(associ
     assert document["higher_is_better"][task]["overall.LMS"] is True
     assert document["n-samples"][task] == {"original": 96, "effective": 96}
     assert document["intervals"][task]["overall.SS"]["low"] < 100
+
+
+def test_every_format_has_standard_errors(association: Run) -> None:
+    figure = association.figure("overall.SS")
+    own = figure.estimate
+    error = max(own.value - own.low, own.high - own.value) / stats.t.ppf(0.975, own.clusters - 1)
+    assert 3 < error < 7  # 96 items that do not depend on each other have 4.8
+
+    (results,) = exported(association, "lm-eval")["results"].values()
+    assert results["overall.SS_stderr,none"] == pytest.approx(error)
+    assert all(isinstance(value, float) for key, value in results.items() if "_stderr" in key)
+    metrics = exported(association, "inspect")["results"]["scores"][0]["metrics"]
+    assert metrics["overall.SS"]["metadata"]["stderr"] == pytest.approx(error)
+    (result,) = [
+        each
+        for each in exported(association, "every-eval-ever")["evaluation_results"]
+        if each["evaluation_name"].endswith(": overall.SS, distance from 50")
+    ]
+    assert result["score_details"]["uncertainty"]["standard_error"]["value"] == pytest.approx(error)
+
+
+def test_a_figure_at_the_end_of_its_scale_has_the_error_of_its_free_side(association: Run) -> None:
+    always = association.figure("overall.LMS").estimate.model_copy(
+        update={"value": 100.0, "high": 100.0, "low": 94.0}
+    )
+    result = association.result.tasks["overall"].model_copy(update={"LMS": always})
+    association = with_overall(association, result)
+
+    (results,) = exported(association, "lm-eval")["results"].values()
+
+    assert results["overall.LMS_stderr,none"] == pytest.approx(6 / stats.t.ppf(0.975, always.clusters - 1))
+
+
+def test_a_figure_without_an_interval_has_no_standard_error(association: Run) -> None:
+    unsure = association.figure("overall.LMS").estimate.model_copy(
+        update={"high": math.nan, "low": math.nan, "reason": "one term"}
+    )
+    result = association.result.tasks["overall"].model_copy(update={"LMS": unsure})
+
+    (results,) = exported(with_overall(association, result), "lm-eval")["results"].values()
+
+    assert results["overall.LMS_stderr,none"] == "N/A"
+
+
+def with_overall(run: Run, result: TaskResult) -> Run:
+    tasks = {**run.result.tasks, "overall": result}
+    return dataclasses.replace(run, results=(run.result.model_copy(update={"tasks": tasks}),))
 
 
 def test_no_format_calls_a_figure_with_a_neutral_value_better_when_higher(

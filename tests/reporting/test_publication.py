@@ -12,8 +12,9 @@ from evenhand.core.errors import EvenhandError
 from evenhand.reporting import render_page
 from evenhand.reporting.certificate.plots import convergence_plot
 from evenhand.reporting.probes.plots import probability_plot
-from evenhand.reporting.publication import PublishedColumn, publication_tables
+from evenhand.reporting.publication import publication_tables
 from evenhand.reporting.tables import TableFormat
+from evenhand.runs.comparison import compare
 from evenhand.runs.mitigation_summaries import CurvePoint
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -23,11 +24,17 @@ from evenhand.workflows.show import report
 ALWAYS, NEVER = (3.0, 2.0, 1.0), (2.0, 3.0, 1.0)
 
 
-def scored(name: str, language: str, wins: int, quick: Resampling) -> Run:
-    """Four items; the stereotype wins on so many, sense always."""
-    items = [builders.intra(number, cluster=f"term {number}", language=language) for number in range(4)]
-    triples = {f"intra-{number}": ALWAYS if number < wins else NEVER for number in range(4)}
-    benchmark = builders.benchmark(*items)
+def scored(name: str, language: str, wins: int, quick: Resampling, *, of: int = 4, lost: int = 0) -> Run:
+    """Items of a term each; the stereotype wins on so many, sense on all but the last ones."""
+    items = [builders.intra(number, cluster=f"term {number}", language=language) for number in range(of)]
+    triples = {
+        f"intra-{number}": tuple(
+            score if number < of - lost or place < 2 else 9.0
+            for place, score in enumerate(ALWAYS if number < wins else NEVER)
+        )
+        for number in range(of)
+    }
+    benchmark = builders.benchmark(*items, language=language)
     return evaluate(
         builders.scores(triples),
         benchmark,
@@ -42,52 +49,111 @@ def runs(quick: Resampling) -> list[Run]:
     return [scored("bert_x", "en", 3, quick), scored("gpt", "en", 2, quick)]
 
 
-def test_the_best_is_the_value_nearest_to_neutral_and_ties_are_all_bold(runs: list[Run]) -> None:
-    text = publication_tables(runs, form=TableFormat.MARKDOWN)
+def bold_cells(text: str) -> dict[str, set[str]]:
+    """The titles of the columns in which each model has a value in bold, of the first table."""
+    head, _, *rows = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("|")]
+    titles = [cell.strip() for cell in head.split("|")[1:-1]]
+    cells = {row.split("|")[1].strip(): row.split("|")[1:-1] for row in rows}
+    return {
+        model: {title for title, cell in zip(titles, own, strict=True) if "**" in cell}
+        for model, own in cells.items()
+    }
 
-    assert "| bert_x | **100.00** | 75.00 | 50.00 |" in text
-    assert "| gpt | **100.00** | **50.00** | **100.00** |" in text
-    assert "| Model | LMS (en) | SS (en) | ICAT (en) |" in text
+
+def test_values_have_their_intervals_and_what_they_were_computed_from(runs: list[Run]) -> None:
+    text = publication_tables(runs, form=TableFormat.MARKDOWN)
+    result = runs[0].result.tasks["intrasentence"]
+
+    assert "| Model | n (en) | LMS (en) | SS (en) | ICAT (en) |" in text
+    lms, ss, icat = (result.estimate(name) for name in ("LMS", "SS", "ICAT"))
+    assert (
+        f"| bert_x | 4 | 100.00 [{lms.low:.2f}, {lms.high:.2f}] | 75.00 [{ss.low:.2f}, {ss.high:.2f}] | "
+        f"50.00 [{icat.low:.2f}, {icat.high:.2f}] |"
+    ) in text
     assert "over target terms" in text
-    assert "| Model | mean LMS (en) | mean SS (en) | macro ICAT (en) | micro ICAT (en) |" in text
+    assert "| Model | n (en) | mean LMS (en) | mean SS (en) | macro ICAT (en) | micro ICAT (en) |" in text
+
+
+def test_nothing_is_bold_that_a_test_does_not_tell_from_the_rest(quick: Resampling) -> None:
+    near = [scored("a", "en", 30, quick, of=60), scored("b", "en", 31, quick, of=60)]
+
+    text = publication_tables(near, form=TableFormat.MARKDOWN)
+
+    assert "50.00 [" in text
+    assert "51.67 [" in text
+    assert "**" not in text
+    assert "Bold" not in text
+
+
+def test_what_is_clearly_nearest_to_neutral_is_bold(quick: Resampling) -> None:
+    apart = [
+        scored("even", "en", 31, quick, of=60),
+        scored("towards", "en", 58, quick, of=60),
+        scored("against", "en", 3, quick, of=60),
+    ]
+
+    text = publication_tables(apart, form=TableFormat.MARKDOWN)
+
+    assert bold_cells(text) == {"even": {"SS (en)", "ICAT (en)"}, "towards": set(), "against": set()}
+    assert "nearest to its ideal (SS to 50; ICAT to 100), by paired tests against every other model" in text
+
+
+def test_the_best_of_three_must_differ_from_the_second_too(quick: Resampling) -> None:
+    close = [
+        scored("first", "en", 30, quick, of=60, lost=5),
+        scored("second", "en", 32, quick, of=60, lost=6),
+        scored("third", "en", 60, quick, of=60, lost=40),
+    ]
+
+    assert bold_cells(publication_tables(close, form=TableFormat.MARKDOWN)) == {
+        "first": set(), "second": set(), "third": set(),
+    }  # fmt: skip
+    assert bold_cells(publication_tables(close[::2], form=TableFormat.MARKDOWN)) == {
+        "first": {"LMS (en)", "SS (en)", "ICAT (en)"}, "third": set(),
+    }  # fmt: skip
+
+
+def test_opposite_leans_of_one_size_are_no_best(quick: Resampling) -> None:
+    opposite = [scored("towards", "en", 45, quick, of=60), scored("against", "en", 14, quick, of=60)]
+
+    assert bold_cells(publication_tables(opposite, form=TableFormat.MARKDOWN)) == {
+        "towards": set(), "against": set(),
+    }  # fmt: skip
+
+
+def test_p_values_are_adjusted_over_the_columns_of_a_table(quick: Resampling) -> None:
+    # Six items change side: of their 64 patterns of signs two are as extreme, p 0.031, which three columns triple.
+    six = [scored("a", "en", 30, quick, of=60), scored("b", "en", 36, quick, of=60)]
+    row = next(own for own in compare(*six, measures=["SS"]).differences if own.measure == "SS")
+    assert row.p_value == pytest.approx(2 / 64, abs=0.01)
+
+    assert "**" not in publication_tables(six, form=TableFormat.MARKDOWN)
 
 
 def test_latex_has_languages_above_their_columns_and_escapes_names(runs: list[Run]) -> None:
     text = report(runs, format="paper-latex")
+    lms = runs[0].result.tasks["intrasentence"].LMS
 
-    assert r"\multicolumn{3}{c}{en}" in text
-    assert r"\cmidrule(lr){2-4}" in text
-    assert r"bert\_x & \textbf{100.00} & 75.00 & 50.00 \\" in text
     assert r"\multicolumn{4}{c}{en}" in text
+    assert r"\cmidrule(lr){2-5}" in text
+    assert rf"bert\_x & 4 & 100.00 {{\scriptsize [{lms.low:.2f}, 100.00]}} & 75.00" in text
+    assert r"\multicolumn{5}{c}{en}" in text
 
 
-def test_captions_name_the_data_and_what_bold_means(runs: list[Run]) -> None:
+def test_captions_name_the_data_the_intervals_and_what_is_counted(runs: list[Run]) -> None:
     caption = (
-        r"\caption{Intrasentence, tiny, protocol stereoset-2021. Bold is the value of each column that is nearest to "
-        "its ideal: LMS, ICAT to 100; SS to 50.}"
+        r"\caption{Intrasentence, tiny, protocol stereoset-2021. In brackets 95\% intervals; n counts items.}"
     )
 
     assert caption in report(runs, format="paper-latex")
-    assert r"\caption{Intrasentence, tiny, protocol stereoset-2021.}" in report(
-        runs[:1], format="paper-latex"
-    )
+    assert "n counts target terms." in report(runs[:1], format="paper-latex")
 
 
-@pytest.mark.parametrize(
-    ("ideal", "values", "bold"),
-    [
-        (50.0, {"a": 48.0, "b": 53.0}, {"a"}),
-        (50.0, {"a": 48.0, "b": 52.0}, {"a", "b"}),
-        (0.0, {"a": 0.111, "b": 0.114, "c": 0.2}, {"a", "b"}),
-        (100.0, {"a": 70.0}, set()),
-        (None, {"a": 70.0, "b": 80.0}, set()),
-    ],
-)
-def test_what_is_best(ideal: float | None, values: dict[str, float], bold: set[str]) -> None:
-    column = PublishedColumn("en", "x", ideal, values)
+def test_a_model_that_was_not_asked_has_a_dash(runs: list[Run], quick: Resampling) -> None:
+    text = publication_tables([*runs, scored("gpt", "de", 2, quick)], form=TableFormat.MARKDOWN)
 
-    assert {model for model in values if column.cell(model, "*{}*").startswith("*")} == bold
-    assert column.cell("nobody", "*{}*") == "–"
+    (row,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("| bert_x")]
+    assert row.endswith("| – | – | – | – |")
 
 
 def test_two_runs_for_one_cell_are_refused(runs: list[Run]) -> None:
@@ -108,7 +174,10 @@ def test_malor_is_printed_with_its_base_rate_and_its_spread() -> None:
     head, _, row = [line for line in text.splitlines() if line.startswith("|")][:3]
     cells = dict(zip(head.split("|"), row.split("|"), strict=True))
     first = run.results[0]
-    assert cells[" he-she gender base rate (en) "] == f" {first.signed_mean.value:.2f} "
+    base_rate = first.signed_mean
+    assert cells[" he-she gender base rate (en) "] == (
+        f" {base_rate.value:.2f} [{base_rate.low:.2f}, {base_rate.high:.2f}] "
+    )
     assert " he-she gender spread (en) " in cells
 
 

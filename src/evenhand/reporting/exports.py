@@ -4,6 +4,9 @@ All three know figures that are better when higher or lower. A figure with a neu
 far from even. So the first says that it has no direction and names the neutral value; the second has it among the
 metadata; and the third, which insists on a direction, is given the distance from neutral, where lower is better, with
 the figure itself beside it.
+
+They know standard errors rather than intervals. An error is the longer side of an interval over the quantile of t that
+makes it: the other side may have been cut off by the end of the scale.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from scipy import special
 
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
@@ -52,9 +57,10 @@ def harness_results(runs: Sequence[Run]) -> str:
                 **{
                     key: value
                     for figure in shown
+                    for error in (_standard_error(figure.estimate, tasks[name]),)
                     for key, value in {
                         f"{figure.key},none": figure.estimate.value,
-                        f"{figure.key}_stderr,none": "N/A",
+                        f"{figure.key}_stderr,none": "N/A" if error is None else error,
                     }.items()
                 },
             }
@@ -138,7 +144,7 @@ def inspect_log(runs: Sequence[Run]) -> str:
                             "name": figure.key,
                             "value": figure.estimate.value,
                             "params": {},
-                            "metadata": _reading(figure),
+                            "metadata": _reading(figure, run),
                         }
                         for figure in _defined(run)
                     },
@@ -151,10 +157,11 @@ def inspect_log(runs: Sequence[Run]) -> str:
     return _written(document)
 
 
-def _reading(figure: Figure) -> dict[str, Any]:
+def _reading(figure: Figure, run: Run) -> dict[str, Any]:
     """What it takes to read a figure: its interval, its neutral value, and whether higher is better, if either is."""
     return {
         **_interval(figure.estimate),
+        "stderr": _standard_error(figure.estimate, run),
         "n": figure.estimate.n,
         "neutral": figure.neutral,
         "higher_is_better": higher_is_better(figure),
@@ -318,12 +325,16 @@ def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
             "uncertainty": {
                 **(
                     {
+                        "standard_error": {
+                            "value": _standard_error(figure.estimate, run),
+                            "method": f"of {figure.key}, from the longer side of its interval",
+                        },
                         "confidence_interval": {
                             "lower": estimate.low,
                             "upper": estimate.high,
                             "confidence_level": run.record.statistics.confidence,
                             "method": estimate.method,
-                        }
+                        },
                     }
                     if has_interval(estimate)
                     else {}
@@ -345,6 +356,15 @@ def _whole(run: Run) -> Figure:
 
 def _interval(estimate: Estimate) -> dict[str, float]:
     return {"low": estimate.low, "high": estimate.high} if has_interval(estimate) else {}
+
+
+def _standard_error(estimate: Estimate, run: Run) -> float | None:
+    """The error of an estimate, from the longer side of its interval; None without one."""
+    if not has_interval(estimate):
+        return None
+    tail = (1 + run.record.statistics.confidence) / 2
+    quantile = special.stdtrit(estimate.clusters - 1, tail) if estimate.clusters > 1 else special.ndtri(tail)
+    return max(estimate.high - estimate.value, estimate.value - estimate.low) / float(quantile)
 
 
 def _task_name(run: Run) -> str:
