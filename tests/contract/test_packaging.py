@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+WRITTEN = (
+    "src/evenhand/**/*.py",
+    "src/evenhand/**/*.j2",
+    "docs/**/*.md",
+    "docs/**/*.py",
+    "examples/**/*",
+    "*.md",
+)
+"""What users read."""
 
 
 def test_no_source_file_is_ignored_by_git_because_the_wheel_would_lack_it() -> None:
@@ -25,3 +36,26 @@ def test_no_source_file_is_ignored_by_git_because_the_wheel_would_lack_it() -> N
     )
     assert ignored.stderr == ""
     assert ignored.stdout == ""
+
+
+def test_nobody_is_told_to_install_evenhand_from_an_index() -> None:
+    """It is in none: an extra is installed from a clone."""
+    files = [
+        path
+        for pattern in WRITTEN
+        for path in ROOT.glob(pattern)
+        if path.suffix in {".md", ".py", ".j2", ".toml"}
+    ]
+    advice = re.compile(r"pip install[^\n`]*[ '\"]evenhand[\[ '\"`]")
+    assert len(files) > 500
+    assert [
+        str(path.relative_to(ROOT)) for path in files if advice.search(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+def test_how_an_extra_is_installed_is_written_in_one_place() -> None:
+    advice = re.compile(r"pip install '\.\[")
+    sources = [
+        path for path in (ROOT / "src").rglob("*.py") if advice.search(path.read_text(encoding="utf-8"))
+    ]
+    assert [path.name for path in sources] == ["errors.py"]

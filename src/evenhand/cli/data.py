@@ -19,7 +19,7 @@ from evenhand.cli.sentence_sets import (
     show_defects_of_sentences,
 )
 from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, how_to_install
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -252,7 +252,7 @@ def _unchecked(name: str, language: str) -> str:
     from evenhand.data.untranslated import has_word_lists
 
     if name == UNTRANSLATED_WORD and not has_word_lists():
-        return f"{name} was not checked: it needs word lists. Install them with: pip install 'evenhand[translate]'."
+        return f"{name} was not checked: it needs word lists. {how_to_install('translate')}"
     return f"{name} was not checked: there are no word lists for the language {language!r}."
 
 

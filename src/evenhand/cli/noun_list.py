@@ -9,10 +9,10 @@ def mention_noun_list(language: str | None) -> None:
     """Say how fewer German sentences are left out; nothing in another language, or where the list is installed."""
     if language != "de":
         return
-    from evenhand.text.twins.de.noun_genders import has_noun_list, install_command
+    from evenhand.text.twins.de.noun_genders import has_noun_list
 
     if not has_noun_list():
         say(
-            "Fewer German sentences are left out with a list of noun genders. Install it with: "
-            f"{install_command()}"
+            "Fewer German sentences are left out with a list of noun genders. Install it with: pip install --no-deps "
+            "german-nouns"
         )

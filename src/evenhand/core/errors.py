@@ -76,15 +76,18 @@ class OutputError(EvenhandError):
     """A result that could not be written."""
 
 
+def how_to_install(extra: str) -> str:
+    """What installs an extra. Evenhand is in no package index, so it is installed from a clone."""
+    return f"In your clone of Evenhand, run: pip install '.[{extra}]'"
+
+
 class MissingExtraError(EvenhandError):
     """A job that needs packages which are not installed, with the command that installs them from a clone."""
 
     def __init__(self, extra: str, missing: Sequence[str], *, purpose: str) -> None:
         names = " and ".join((", ".join(missing[:-1]), missing[-1])) if len(missing) > 1 else missing[0]
         state = "which is not installed" if len(missing) == 1 else "which are not installed"
-        super().__init__(
-            f"{purpose} needs {names}, {state}. In your clone of Evenhand, run: pip install '.[{extra}]'"
-        )
+        super().__init__(f"{purpose} needs {names}, {state}. {how_to_install(extra)}")
         self.extra = extra
         self.missing = tuple(missing)
 

@@ -17,7 +17,7 @@ from evenhand.core.estimates import Number
 from evenhand.core.frozen import FrozenModel
 
 NO_GPU = "no NVIDIA GPU was used, and other hardware is not measured"
-NO_LIBRARY = "nvidia-ml-py is not installed: pip install 'evenhand[energy]'"
+NO_LIBRARY = "nvidia-ml-py is not installed; it comes with the extra energy"
 
 _MILLIJOULES = 3.6e9
 """In a kilowatt-hour."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, how_to_install
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.group_text_files import UNKNOWN_LANGUAGE
 from evenhand.data.group_texts import GroupTexts
@@ -90,8 +90,8 @@ def _lists(language: str, files: ContentFiles, monitor: Monitor) -> ContentLists
     """What is looked for in the texts; nothing where lemmas cannot be had and no list was asked for."""
     if files == ContentFiles() and find_spec("simplemma") is None:
         monitor.note(
-            "Lexicons and occupations are left out, because simplemma is not installed. In your clone of Evenhand, "
-            "run: pip install '.[regard]'"
+            "Lexicons and occupations are left out, because simplemma is not installed. "
+            f"{how_to_install('regard')}"
         )
         return None
     lists = ContentLists.load(language, files)

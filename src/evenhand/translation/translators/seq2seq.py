@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import TranslationError, require_extra
+from evenhand.core.errors import TranslationError, how_to_install, require_extra
 from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.translation.translators import (
     THREE_LETTERS,
@@ -60,8 +60,8 @@ class Seq2SeqTranslator:
         if self.settings["punctuation"] != NOT_NORMALISED:
             return ()
         return (
-            "Punctuation is not normalised as in the training of Marian models: that needs sacremoses. Install it "
-            "with: pip install 'evenhand[translate]'.",
+            "Punctuation is not normalised as in the training of Marian models: that needs sacremoses. "
+            f"{how_to_install('translate')}",
         )
 
     def translate(self, texts: Sequence[str]) -> list[str | RefusedText]:

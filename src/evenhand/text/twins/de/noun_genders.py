@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,15 +69,6 @@ def _spellings(form: str) -> Iterator[str]:
 def has_noun_list() -> bool:
     """Whether the extra ``german`` is installed."""
     return find_spec(PACKAGE) is not None
-
-
-def install_command() -> str:
-    """What installs the list. Python 3.13 has no wheels of what german-nouns needs, but its table needs nothing."""
-    return (
-        "pip install 'evenhand[german]'"
-        if sys.version_info < (3, 13)
-        else "pip install --no-deps german-nouns"
-    )
 
 
 @lru_cache(maxsize=1)
