@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from running import Command
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 
@@ -141,3 +143,57 @@ def test_a_table_stands_apart_from_the_text_below_it() -> None:
 
     assert made.endswith("|\n\nBelow.\n")
     assert refreshed(made) == made
+
+
+EXAMPLE_SCORES = "src/evenhand/data/resources/starter/example_scores"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/quickstart.md"])
+def test_the_first_evaluation_of_a_page_can_be_pasted_in_a_clone(
+    page: str, run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    """The commands before it that are no evenhand's make what it is given."""
+    shutil.copytree(ROOT / EXAMPLE_SCORES, tmp_path / EXAMPLE_SCORES)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (.+)$", text, re.MULTILINE)
+    first = next(place for place, command in enumerate(commands) if command.startswith("evenhand evaluate"))
+    if any(re.match(rf"cp {EXAMPLE_SCORES}/\*\.json \.", own) for own in commands[:first]):
+        shutil.copytree(ROOT / EXAMPLE_SCORES, tmp_path, dirs_exist_ok=True)
+    arguments = commands[first].split(" > ")[0].split()[1:]
+    files = [
+        path.relative_to(tmp_path)
+        for own in arguments
+        if own.endswith(".json")
+        for path in (sorted(tmp_path.glob(own)) or [tmp_path / own])
+    ]
+    others = [own for own in arguments if not own.endswith(".json")]
+
+    done = run_evenhand_here(others[0], *files, *others[1:], cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_pages_say_where_the_files_of_their_commands_are(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    given = " ".join(re.findall(r"<!-- output: (.+?) -->", text))
+    used = [
+        path.name
+        for path in (ROOT / "docs" / "files").iterdir()
+        if re.search(rf"(?<![\w/-]){path.name}", given)
+    ]
+    if used:
+        assert "`docs/files`" in text, f"{used[0]} is used, and nobody is told where it is"
+    if re.search(r"(?<![\w/-])simulated-\w+\.json", given):
+        assert f"cp {EXAMPLE_SCORES}/*.json ." in text
+
+
+def test_the_readme_names_the_extras_that_its_commands_need() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (extras,) = re.findall(
+        r"pip install -c constraints\.txt -e '\.\[([\w,]+)\]'\s+# what everything below needs", text
+    )
+    needed = {"evenhand mitigate": "train", "evenhand regard": "regard", "evenhand serve": "web"}
+    assert all(command in text for command in needed)
+    assert set(needed.values()) <= set(extras.split(","))
+    assert "make demo-real" in text
