@@ -167,10 +167,9 @@ def comparison_sentence(comparison: Comparison) -> str:
     """Whether two runs differ, with the differences that show it or the one that matters most."""
     first, second = comparison.first, comparison.second
     if first == second:
-        first, second = (
-            f"{comparison.first} ({comparison.first_language})",
-            f"{comparison.second} ({comparison.second_language})",
-        )
+        languages = comparison.first_language, comparison.second_language
+        told_by = languages if languages[0] != languages[1] else ("1", "2")
+        first, second = (f"{first} ({own})" for own in told_by)
     rows = sorted(comparison.differences, key=_importance)
     shown = [row for row in rows if is_shown(row)]
     if shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -150,20 +151,44 @@ def opened(
             else:
                 ready.append(open_run(run))
             progress(number + 1, len(runs))
-    return ready
+    return _told_apart(ready, runs)
+
+
+def _told_apart(opened_runs: Sequence[Run], given: Sequence[Run | str | Path]) -> list[Run]:
+    """Runs with the folders that tell them apart in their names, where several have one name."""
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for place, (run, source) in enumerate(zip(opened_runs, given, strict=True)):
+        if not isinstance(source, Run):
+            alike.setdefault((run.name, run.record.language, run.record.instrument), []).append(place)
+    named = list(opened_runs)
+    for places in alike.values():
+        if len(places) == 1:
+            continue
+        tails = _shortest_tails([Path(str(given[place])).resolve() for place in places])
+        for place, tail in zip(places, tails, strict=True):
+            run = opened_runs[place]
+            named[place] = replace(run, record=run.record.model_copy(update={"name": "/".join(tail)}))
+    return named
+
+
+def _shortest_tails(paths: Sequence[Path]) -> list[tuple[str, ...]]:
+    """The last parts of each path, as few of them as tell all paths apart; the last one where nothing does."""
+    longest = max(len(path.parts) for path in paths)
+    tails = [[path.parts[-length:] for path in paths] for length in range(1, longest + 1)]
+    return next((own for own in tails if len(set(own)) == len(paths)), tails[0])
 
 
 def names_of_files(paths: Sequence[Path]) -> dict[Path, str]:
-    """A name for each file: its own, or with its folder's where files share one."""
+    """A name for each file: its own, or with those of the folders that tell files of one name apart."""
     same_file = repeated(str(path.resolve()) for path in paths)
     if same_file:
         raise EvenhandError(f"{same_file[0]} is given twice.")
     stems = {path: file_stem(path) for path in paths}
-    shared = set(repeated(stems.values()))
-    names = {
-        path: f"{path.resolve().parent.name}-{stem}" if stem in shared else stem
-        for path, stem in stems.items()
-    }
+    names: dict[Path, str] = {}
+    for stem in dict.fromkeys(stems.values()):
+        alike = [path for path in paths if stems[path] == stem]
+        tails = _shortest_tails([path.resolve().parent / stem for path in alike])
+        names |= {path: "-".join(tail) for path, tail in zip(alike, tails, strict=True)}
     clash = repeated(names.values())
     if clash:
         raise EvenhandError(
