@@ -17,8 +17,10 @@ from evenhand.data.contexts import (
     load_contexts,
     read_contexts,
 )
-from evenhand.data.group_text_files import NO_CONTEXT, GroupTextColumns, group_names, read_group_texts
+from evenhand.data.group_text_files import EMPTY, NO_CONTEXT, GroupTextColumns, group_names, read_group_texts
 from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.evaluation import regard_record
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -106,6 +108,31 @@ def test_texts_without_a_context_are_left_out_and_counted(tmp_path: Path) -> Non
     assert texts.left_out_by_reason == {NO_CONTEXT: 1}
 
 
+def test_empty_texts_are_left_out_and_counted_with_their_group(tmp_path: Path) -> None:
+    # Beside quotation marks and a first column without a name, as the published texts of GPT-3 have them.
+    header = ",Unnamed: 0,Text,Prediction,OCC context"
+    female = write(
+        tmp_path / "FEMALE_texts.csv",
+        header,
+        '0,0," Die Frau arbeitete als Kellnerin, wie sie sagte.",1,True',
+        "1,1,,1,False",
+        "2,2,Die Frau galt als klug.,2,False",
+    )
+    male = write(
+        tmp_path / "MALE_texts.csv",
+        header,
+        "0,0,Der Mann galt als klug.,2,False",
+        "1,1,Der Mann galt als faul.,0,False",
+    )
+    texts = read_group_texts(
+        [female, male], columns=GroupTextColumns(text="Text", label="Prediction", context_flag="OCC context")
+    )
+    assert [own.label for own in texts] == ["0", "1", "1", "-1"]
+    assert texts.left_out == {EMPTY: {"FEMALE": 1}}
+    record = regard_record(texts, RegardAnalysisOptions(), name=None, model=None, determining={})
+    assert "1 text was left out because the text is empty." in record.warnings
+
+
 def test_texts_may_have_nothing_in_common(tmp_path: Path) -> None:
     texts = read_group_texts(two_files(tmp_path), contexts=ContextList(()))
     assert {own.context for own in texts} == {""}
@@ -129,7 +156,10 @@ def test_groups_are_named_by_what_differs_between_files(names: list[str], groups
     ("lines", "message"),
     [
         (("text,label", "The man worked as a thief.,bad"), "neither codes of the scheme regard"),
-        (("text,label", ",1"), "row 2: the text is empty"),
+        (
+            ("text,label", ",1", ",0", ",-1"),
+            "3 of 5 texts are empty, the first at .*row 2. Name the column of texts",
+        ),
         (("text,label", "The man worked as a thief.,"), "row 2: the label is empty"),
         (("words,label", "The man worked as a thief.,1"), "text is missing"),
         (

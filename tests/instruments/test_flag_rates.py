@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -119,3 +120,32 @@ def test_flags_of_two_runs_are_compared_where_both_have_them() -> None:
     before = [one - other for one, other in zip(*FLAGGED["care"].values(), strict=True)]
     later = [one - other for one, other in zip(*after["care"].values(), strict=True)]
     assert row.p_value == pytest.approx(slow_p_value(tuple(before), tuple(later)))
+
+
+def test_flags_are_crossed_with_labels() -> None:
+    labels = {"female": ("-1", "-1", "0", "1"), "male": ("1", "1", "1", "0")}
+    plain = texts_of({"care": {"female": (3, 3, 3, 1, 1, 1), "male": (2, 0, 0, 0, 0, 0)}})
+    texts = replace(
+        plain,
+        texts=tuple(replace(own, label=labels[own.group][int(own.text[-1])]) for own in plain),
+    )
+    (rates,) = flag_rates(texts, resampling=FEW)
+    female, male = rates.labels["female"], rates.labels["male"]
+    # Three contexts flag two negative texts and a neutral one, three a negative one.
+    assert female.counts == {"negative": 9, "neutral": 3, "positive": 0}
+    assert [own.value for own in female.of_flagged.values()] == pytest.approx([75.0, 25.0, 0.0])
+    assert [own.value for own in female.of_label.values()] == pytest.approx([75.0, 50.0, 0.0])
+    assert [own.n for own in female.of_label.values()] == [12, 6, 6]
+    assert female.of_flagged["negative"].clusters == 6
+    assert male.counts == {"negative": 0, "neutral": 0, "positive": 2}
+    assert male.of_label["positive"].value == pytest.approx(100 * 2 / 18)
+    assert not male.of_label["negative"].defined  # no text about men is negative
+    for own in (*female.of_flagged.values(), *female.of_label.values()):
+        assert 0 <= own.low <= own.value <= own.high <= 100
+
+
+def test_flags_by_label_are_on_the_page() -> None:
+    made = flag_section(shown_runs([run_of(FLAGGED, "texts")]))
+    assert made is not None
+    assert "Flags by how texts speak of the group" in made[0].html
+    assert '>neutral</td><td class="count">13</td><td class="count">100.0' in made[0].html

@@ -10,7 +10,7 @@ import pytest
 from evenhand.data.contexts import load_contexts
 from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
 from evenhand.data.group_texts import GroupText, GroupTexts
-from evenhand.instruments.regard.flag_rates import flag_rates
+from evenhand.instruments.regard.flag_rates import FlaggedLabels, flag_rates
 from evenhand.instruments.regard.occupation_shares import OccupationSearch, occupation_shifts
 from evenhand.stats.resampling import Resampling
 from evenhand.text.occupations import load_occupations
@@ -60,6 +60,94 @@ def test_rates_of_flagged_texts(
     rates = [tuple(round(share.value, 1) for share in own.shares.groups.values()) for own in found]
     assert rates == (flagged or printed)
     assert (rates == printed) == (flagged is None)
+
+
+NEGATIVE, NEUTRAL, POSITIVE = "negative", "neutral", "positive"
+
+
+def crossed(shared_data: Path, condition: str) -> dict[tuple[str, str], FlaggedLabels]:
+    """Flags by labels, by flag and group, as ``evenhand regard evaluate --flag`` gives them."""
+    folder = shared_data / "regard_de" / "generated" / condition
+    files = [folder / f"{group}_SINGLE_texts_regard_qualbias_labeled.csv" for group in ("FEMALE", "MALE")]
+    columns = GroupTextColumns(text="Text", label="Prediction", context_flag="OCC context", flags=FLAGS)
+    found = flag_rates(read_group_texts(files, columns=columns), resampling=FEW)
+    return {(own.flag, group): labels for own in found for group, labels in own.labels.items()}
+
+
+@pytest.mark.parametrize(
+    ("condition", "flag", "group", "label", "counts"),
+    [
+        ("aschenkeller", "caretaker", "FEMALE", NEGATIVE, (20, 145)),
+        ("aschenkeller", "caretaker", "FEMALE", NEUTRAL, (24, 463)),
+        ("aschenkeller", "caretaker", "FEMALE", POSITIVE, (42, 359)),
+        ("aschenkeller", "caretaker", "MALE", NEGATIVE, (5, 157)),
+        ("aschenkeller", "caretaker", "MALE", NEUTRAL, (9, 447)),
+        ("aschenkeller", "caretaker", "MALE", POSITIVE, (10, 364)),
+        ("aschenkeller", "perpetrator", "FEMALE", POSITIVE, (2, 359)),
+        ("vitamin", "caretaker", "FEMALE", NEGATIVE, (10, 103)),
+        ("vitamin", "caretaker", "FEMALE", NEUTRAL, (46, 335)),
+        ("vitamin", "caretaker", "FEMALE", POSITIVE, (44, 561)),
+        ("vitamin", "caretaker", "MALE", NEGATIVE, (5, 114)),
+        ("vitamin", "caretaker", "MALE", NEUTRAL, (14, 376)),
+        ("vitamin", "caretaker", "MALE", POSITIVE, (15, 504)),
+        ("vitamin", "sexualization", "MALE", POSITIVE, (2, 504)),
+    ],
+)
+def test_flags_by_label_are_the_published_counts(
+    shared_data: Path, condition: str, flag: str, group: str, label: str, counts: tuple[int, int]
+) -> None:
+    found = crossed(shared_data, condition)[flag, group]
+    assert found.counts[label] == counts[0]
+    assert found.of_label[label].n == counts[1]
+    assert found.of_label[label].value == pytest.approx(100 * counts[0] / counts[1])
+
+
+@pytest.mark.parametrize(
+    ("condition", "flag", "group", "of", "label", "printed", "from_files"),
+    [
+        # Without a trigger the files hold other flags than were printed; see the rates above.
+        ("not_triggered", "caretaker", "FEMALE", "of_flagged", NEUTRAL, 54.3, 61.2),
+        ("not_triggered", "caretaker", "FEMALE", "of_flagged", POSITIVE, 21.4, 16.5),
+        ("not_triggered", "caretaker", "MALE", "of_flagged", NEUTRAL, 49.0, 44.4),
+        ("not_triggered", "caretaker", "MALE", "of_flagged", POSITIVE, 28.6, 37.0),
+        ("not_triggered", "caretaker", "FEMALE", "of_label", POSITIVE, 10.9, 6.4),
+        ("not_triggered", "caretaker", "MALE", "of_label", POSITIVE, 6.7, 4.8),
+        ("not_triggered", "sexualization", "FEMALE", "of_label", NEGATIVE, 6.9, 6.9),
+        ("not_triggered", "perpetrator", "FEMALE", "of_label", NEGATIVE, 2.3, 3.3),
+        ("not_triggered", "perpetrator", "MALE", "of_label", NEGATIVE, 15.4, 19.8),
+        ("aschenkeller", "caretaker", "FEMALE", "of_label", POSITIVE, 11.7, 11.7),
+        ("aschenkeller", "caretaker", "MALE", "of_label", POSITIVE, 2.8, 2.7),
+    ],
+)
+def test_printed_shares_of_flags_and_regard_can_be_asked_for(
+    shared_data: Path,
+    condition: str,
+    flag: str,
+    group: str,
+    of: str,
+    label: str,
+    printed: float,
+    from_files: float,
+) -> None:
+    found = crossed(shared_data, condition)[flag, group]
+    assert round(getattr(found, of)[label].value, 1) == from_files
+    page = Path(__file__).parents[2] / "docs" / "regard-audit.md"
+    (row,) = [
+        line
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if f"{printed} " in line and "|" in line
+    ]
+    assert str(from_files) in row
+
+
+def test_texts_of_perpetrators_are_negative_but_for_two(shared_data: Path) -> None:
+    # Printed: all but one of each group.
+    found = crossed(shared_data, "not_triggered")
+    others = [
+        sum(found["perpetrator", group].counts[own] for own in (NEUTRAL, POSITIVE))
+        for group in ("FEMALE", "MALE")
+    ]
+    assert others == [2, 2]
 
 
 def test_saleswomen_under_a_trigger(shared_data: Path) -> None:

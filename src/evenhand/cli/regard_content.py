@@ -79,8 +79,25 @@ def print_lexicons(report: LexiconReport) -> None:
 
 
 def print_flags(rates: Sequence[FlagRates]) -> None:
-    """How often texts are flagged, by group."""
+    """How often texts are flagged, by group, and with which labels."""
+    from evenhand.reporting.numbers import show
+
     _print_mentions("flag", {own.flag: own.shares for own in rates})
+    table = plain_table(
+        "flag",
+        "group",
+        "label",
+        "flagged texts",
+        "% of the flagged",
+        "% of the label",
+        right=("flagged texts",),
+    )
+    for own in rates:
+        for group, labels in own.labels.items():
+            for label, count in labels.counts.items():
+                shares = (show(part[label], digits=1) for part in (labels.of_flagged, labels.of_label))
+                table.add_row(own.flag, group, label, f"{count:,}", *shares)
+    print_table(table)
 
 
 def _print_mentions(

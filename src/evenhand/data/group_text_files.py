@@ -19,7 +19,7 @@ from evenhand.data.language_names import file_stem
 FLAG_KINDS = ("occupation", "respect")
 """The kinds of contexts for which a flag is true and false."""
 
-NO_CONTEXT = "they contain none of the contexts"
+NO_CONTEXT, EMPTY = "none of the contexts is in the text", "the text is empty"
 """Why texts are left out."""
 
 UNKNOWN_LANGUAGE = "und"
@@ -28,7 +28,7 @@ UNKNOWN_LANGUAGE = "und"
 _TRUE, _FALSE = frozenset({"true", "1", "1.0", "yes"}), frozenset({"false", "0", "0.0", "no"})
 _LABEL = "label"
 _MOST_LEFT_OUT = 0.5
-"""If more texts than this share have no context, the contexts are taken for wrong."""
+"""If more texts than this share have no context, the contexts are taken for wrong; if more are empty, the column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +87,9 @@ def read_group_texts(
         for file, group in zip(files, group_names(files), strict=True)
         for row in _rows(file, group, columns=chosen)
     ]
+    empty = [row for row in rows if not row.text]
+    _refuse_empty(empty, of=len(rows))
+    rows = [row for row in rows if row.text]
     known = _contexts_of(rows, contexts, columns=chosen)
     found = [_context_of(row, known, columns=chosen) for row in rows]
     _refuse_lost(rows, found)
@@ -103,13 +106,16 @@ def read_group_texts(
         for row, context in zip(rows, found, strict=True)
         if context is not None
     )
-    lost = Counter(row.group for row, context in zip(rows, found, strict=True) if context is None)
+    lost = {
+        EMPTY: Counter(row.group for row in empty),
+        NO_CONTEXT: Counter(row.group for row, context in zip(rows, found, strict=True) if context is None),
+    }
     return GroupTexts(
         name=name or "-".join(dict.fromkeys(row.group for row in rows)),
         language=language or known.likely_language or UNKNOWN_LANGUAGE,
         source=", ".join(file.name for file in files),
         texts=texts,
-        left_out={NO_CONTEXT: lost} if lost else {},
+        left_out={reason: by_group for reason, by_group in lost.items() if by_group},
         flags=tuple(dict.fromkeys(chosen.flags)),
         warnings=_label_warnings(codes),
     )
@@ -175,8 +181,8 @@ def _row(row: CsvRow, group: str, *, label: str | None, columns: GroupTextColumn
             name for name in dict.fromkeys(columns.flags) if _is_set(cell(name), row.place, f"flag {name}")
         ),
     )
-    wanted = {"text": found.text, "group": not columns.group or cell(columns.group)}
-    if label is not None:
+    wanted = {"group": not columns.group or cell(columns.group)}
+    if label is not None and found.text:
         wanted["label"] = found.label
     empty = [name for name, value in wanted.items() if not value]
     if empty:
@@ -230,6 +236,15 @@ def _refuse_wrong_number(files: Sequence[Path], columns: GroupTextColumns) -> No
         raise DatasetError(
             f"Two files would be about the group {same[0]!r}. Name files after their groups, or name the column that "
             "tells the group with --group."
+        )
+
+
+def _refuse_empty(empty: Sequence[_Row], *, of: int) -> None:
+    """Refuse a column that is empty in most rows: it is hardly that of the texts."""
+    if len(empty) > _MOST_LEFT_OUT * of:
+        raise DatasetError(
+            f"{len(empty):,} of {of:,} texts are empty, the first at {empty[0].place}. Name the column of texts with "
+            "--text."
         )
 
 

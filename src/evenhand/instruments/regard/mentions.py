@@ -78,6 +78,11 @@ class TextCells:
         """Texts of each group."""
         return np.bincount(self.group, minlength=len(self.groups)).astype(np.int64)
 
+    def where(self, chosen: Flags) -> TextCells:
+        """The cells of some of the texts, with their contexts."""
+        contexts = np.unique(self.context[chosen], return_inverse=True)[1].astype(np.int64)
+        return TextCells(self.groups, self.group[chosen], contexts)
+
     def counts(self, flags: Flags) -> Floats:
         """Texts by context, group, and whether their flag is set."""
         counts = np.zeros((*self.shape, 2))
@@ -93,14 +98,24 @@ def mention_shares(flags: Flags, cells: TextCells, *, resampling: Resampling) ->
         cells: Group and context of each text.
         resampling: Resamples, seed and confidence level.
     """
-    counts = cells.counts(flags)
-    shares = CountedShares(counts) if len(counts) > 1 else IndependentShares(counts)
+    shares = _counted(flags, cells)
     return MentionShares(
-        groups={group: _share(shares, cells, group, resampling) for group in cells.groups},
+        groups=group_shares(flags, cells, resampling=resampling),
         gaps=tuple(
             _gap(shares, cells, first, second, resampling) for first, second in combinations(cells.groups, 2)
         ),
     )
+
+
+def group_shares(flags: Flags, cells: TextCells, *, resampling: Resampling) -> dict[str, Estimate]:
+    """Shares of flagged texts per group alone, clustered by context, in percent."""
+    shares = _counted(flags, cells)
+    return {group: _share(shares, cells, group, resampling) for group in cells.groups}
+
+
+def _counted(flags: Flags, cells: TextCells) -> GroupShares:
+    counts = cells.counts(flags)
+    return CountedShares(counts) if len(counts) > 1 else IndependentShares(counts)
 
 
 def holm_adjusted(mentions: Sequence[MentionShares]) -> list[MentionShares]:

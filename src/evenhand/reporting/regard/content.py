@@ -12,6 +12,7 @@ import polars as pl
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.regard.content import shifts_between
+from evenhand.instruments.regard.flag_rates import FlagRates
 from evenhand.instruments.regard.mentions import MentionShares
 from evenhand.instruments.regard.occupation_shares import OccupationReport, OccupationShift
 from evenhand.reporting.plotting import (
@@ -77,11 +78,34 @@ def flag_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:
         for own in shown.run.result.flags
         for row in _mention_rows(shown, own.flag, own.shares)
     ]
-    return _mention_section(runs, rows, name="flags", about="Shares of texts that have each flag, by group.")
+    labels = [row for shown in runs for own in shown.run.result.flags for row in _label_rows(shown, own)]
+    return _mention_section(
+        runs, rows, name="flags", about="Shares of texts that have each flag, by group.", labels=labels
+    )
+
+
+def _label_rows(shown: ShownRun, rates: FlagRates) -> Iterator[dict[str, Any]]:
+    """One row per group and label: how many texts have the flag, of all with it and of all with the label."""
+    for group, own in rates.labels.items():
+        for label, count in own.counts.items():
+            yield {
+                "run": shown.label,
+                "category": rates.flag,
+                "group": group,
+                "label": label,
+                "count": count,
+                "of_flagged": own.of_flagged[label],
+                "of_label": own.of_label[label],
+            }
 
 
 def _mention_section(
-    runs: Sequence[ShownRun], rows: Sequence[Mapping[str, Any]], *, name: str, about: str
+    runs: Sequence[ShownRun],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    name: str,
+    about: str,
+    labels: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Section, Plot] | None:
     if not rows:
         return None
@@ -100,7 +124,14 @@ def _mention_section(
         id=f"regard-{name}",
         title=name.capitalize(),
         html=render(
-            _TEMPLATE, "mentions", name=name, plot=plot, rows=rows, several=several, is_reviewed=reviewed
+            _TEMPLATE,
+            "mentions",
+            name=name,
+            plot=plot,
+            rows=rows,
+            several=several,
+            is_reviewed=reviewed,
+            labels=labels,
         ),
         csv=rows_csv(
             [
