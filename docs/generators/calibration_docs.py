@@ -15,7 +15,7 @@ from evenhand.reporting.calibration.page import (
     measure_row,
     smallest_found,
 )
-from evenhand.reporting.calibration.regard_rows import ABOUT_REGARD, NOT_ASKED, regard_row
+from evenhand.reporting.calibration.regard_rows import NOT_ASKED, about_regard, regard_row
 from evenhand.reporting.calibration.words import (
     WITHOUT_TARGETS,
     measures_of,
@@ -199,7 +199,7 @@ def _regard(calibration: Calibration) -> str:
     version = f" This part was made with Evenhand {made.evenhand}, Python {made.python}." if made else ""
     return f"""## Regard
 
-{ABOUT_REGARD}{version}
+{about_regard(calibration.regard)}{version}
 
 {table}
 {NOT_ASKED} To make this part alone: `evenhand lab calibrate --measure regard --out runs/regard`. How intervals hold

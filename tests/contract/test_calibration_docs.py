@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 import generate
 from generators.calibration_docs import calibration_page
 
+from evenhand.data.datasets import bundled_calibration
+
 
 @pytest.fixture(scope="module")
 def page() -> str:
@@ -60,3 +62,13 @@ def test_the_page_is_left_alone_without_a_calibration(
     assert generate.CALIBRATION not in generate.makers()
     (tmp_path / "calibration.json").touch()
     assert generate.CALIBRATION in generate.makers()
+
+
+def test_how_often_intervals_of_regard_hold_is_said_from_the_rows() -> None:
+    calibration = bundled_calibration()
+    held = [own.coverage for own in calibration.regard if own.checks and own.coverage == own.coverage]
+
+    said = calibration_page(calibration)
+
+    assert f"those of the figures that are checked held it in {min(held):.1%} to {max(held):.1%}." in said
+    assert "about 95 of 100" not in said

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
-from evenhand.reporting.calibration.regard_rows import ABOUT_REGARD, NOT_ASKED, regard_row
+from evenhand.reporting.calibration.regard_rows import NOT_ASKED, about_regard, regard_row
 from evenhand.reporting.calibration.words import (
     WITHOUT_TARGETS,
     count_models,
@@ -100,7 +100,7 @@ def render_calibration_page(calibration: Calibration) -> str:
         groups=rows,
         errors=error_rows(calibration),
         regard=[regard_row(reading) for reading in calibration.regard],
-        about_regard=ABOUT_REGARD,
+        about_regard=about_regard(calibration.regard),
         not_asked=NOT_ASKED,
         without_targets=None if calibration.has_targets else WITHOUT_TARGETS,
         strengths=[signed_bits(strength) for strength in calibration.strengths],

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.reporting.numbers import NOT_THERE, number_or_dash
 from evenhand.runs.calibration import RegardReading
 
-ABOUT_REGARD = (
+_ABOUT_REGARD = (
     "No language model is needed here: a small grammar makes texts whose regard is known, annotators label them with "
     "planted errors, and a classifier with planted errors and a planted bias labels texts about two groups. Agreement "
     "is kappa or alpha; everything else is in points. A figure that reads what it should has its target in the middle "
-    "of what many studies read, and inside about 95 of 100 intervals."
+    "of what many studies read. Its 95% intervals are meant to hold the target in 95 of 100 studies"
 )
 
 NOT_ASKED = (
@@ -21,6 +22,14 @@ NOT_ASKED = (
     "best one could: it may stay below that by 10 points, since it has a few hundred texts to learn from, and must not "
     "be above it by more than luck."
 )
+
+
+def about_regard(readings: Sequence[RegardReading]) -> str:
+    """What was done, and how often the intervals of the figures that are checked held what was planted."""
+    held = [own.coverage for own in readings if own.checks and not math.isnan(own.coverage)]
+    if not held:
+        return f"{_ABOUT_REGARD}."
+    return f"{_ABOUT_REGARD}; those of the figures that are checked held it in {min(held):.1%} to {max(held):.1%}."
 
 
 @dataclass(frozen=True, slots=True)
