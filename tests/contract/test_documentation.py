@@ -43,6 +43,9 @@ def test_the_reproduction_is_up_to_date_and_differs_only_where_it_is_known(
     assert not is_stale(REPRODUCTION, page), f"run: python docs/generate.py {REPRODUCTION}"
     assert len(outcome.cells) == 609
     assert len(outcome.differing) == 20
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "Of the 609 printed cells of the multilingual StereoSet study" in readme
+    assert f"reproduces](docs/reproduction.md) {609 - 20} to the second decimal" in readme
     assert {(cell.model, cell.language) for cell in outcome.differing} == {
         ("mBERT", "de"), ("T5", "en"), ("mBERT", "tr"),
     }  # fmt: skip
