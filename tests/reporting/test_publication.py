@@ -27,13 +27,10 @@ ALWAYS, NEVER = (3.0, 2.0, 1.0), (2.0, 3.0, 1.0)
 def scored(name: str, language: str, wins: int, quick: Resampling, *, of: int = 4, lost: int = 0) -> Run:
     """Items of a term each; the stereotype wins on so many, sense on all but the last ones."""
     items = [builders.intra(number, cluster=f"term {number}", language=language) for number in range(of)]
-    triples = {
-        f"intra-{number}": tuple(
-            score if number < of - lost or place < 2 else 9.0
-            for place, score in enumerate(ALWAYS if number < wins else NEVER)
-        )
-        for number in range(of)
-    }
+    triples = {}
+    for number in range(of):
+        stereotype, anti, unrelated = ALWAYS if number < wins else NEVER
+        triples[f"intra-{number}"] = (stereotype, anti, unrelated if number < of - lost else 9.0)
     benchmark = builders.benchmark(*items, language=language)
     return evaluate(
         builders.scores(triples),

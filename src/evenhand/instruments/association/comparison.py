@@ -336,17 +336,16 @@ def _difference(
     measure: Measure, first: ClusterTotals, second: ClusterTotals, *, n: int, resampling: Resampling
 ) -> tuple[Estimate, float]:
     """Second minus first with its interval, and the p-value from swapping."""
-    value = measure.value(second) - measure.value(first)
-    clusters = len(first)
+    value, clusters = measure.value(second) - measure.value(first), len(first)
     if math.isnan(value):
         return Estimate.undefined(measure.undefined, n=n, clusters=clusters), math.nan
     statistic = partial(measure.compute, first.beside(second))
     widest = measure.highest - measure.lowest
-    interval = _kinked_difference(measure, first, second, resampling=resampling) or difference_interval(
+    found = _kinked_difference(measure, first, second, resampling=resampling) or difference_interval(
         statistic, clusters, resampling=resampling, widest=widest
     )
-    possible = interval.within(-widest, widest, value=value)
-    estimate = replace(possible, method=f"paired {possible.method}").around(value, n=n, clusters=clusters)
+    interval = found.within(-widest, widest, value=value)
+    estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
     return estimate, swap_test(statistic, clusters, resampling=resampling)
 
 
