@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -52,3 +53,45 @@ def inspect_command(
         )
         table.add_row(name.replace("_", " "), shown)
     print_table(table)
+
+
+@models_app.command("cache", cls=CommandWithNames)
+def cache_command(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all kept models.")] = False,
+    json: Json = False,
+) -> None:
+    """Show or clear the dequantised models that are kept of GGUF files.
+
+    A GGUF file is read once and kept as an ordinary folder, which loads in a fraction of the time. EVENHAND_CACHE_LIMIT
+    is what all of them may take (10GB if not set, 0 keeps none); the least recently used give way.
+
+    **Examples**
+
+    `evenhand models cache`
+
+    `evenhand models cache --clear`
+    """
+    from evenhand.core.memory import show_memory
+    from evenhand.models.gguf_cache import cache_folder, cache_limit, clear_cache, kept_models
+
+    limit = cache_limit()
+    if clear:
+        freed = clear_cache()
+        if json:
+            print_json({"freed": freed})
+        else:
+            say(f"Removed {show_memory(freed)} from {cache_folder()}")
+        return
+    models = kept_models()
+    total = sum(kept.size for kept in models)
+    if json:
+        rows = [{"source": kept.source, "folder": str(kept.folder), "size": kept.size} for kept in models]
+        print_json({"folder": str(cache_folder()), "limit": limit, "size": total, "models": rows})
+        return
+    table = plain_table("", "size", "last used")
+    for kept in models:
+        used = datetime.fromtimestamp(kept.last_used, tz=UTC).astimezone()
+        table.add_row(kept.source, show_memory(kept.size), f"{used:%Y-%m-%d %H:%M}")
+    if models:
+        print_table(table)
+    say(f"{show_memory(total)} of {show_memory(limit)} in {cache_folder()}")

@@ -19,6 +19,15 @@ class Precision(StrEnum):
     FP16 = "fp16"
 
 
+class Kernels(StrEnum):
+    """What computes matrix products in fp32 on a CPU."""
+
+    AUTO = "auto"
+    """The fastest that is as exact as fp32."""
+    DEFAULT = "default"
+    """What PyTorch chooses."""
+
+
 LARGEST_SEED = 2**32 - 1
 """What every generator of random numbers takes that a training seeds."""
 

@@ -24,7 +24,6 @@ from transformers import (
     T5ForConditionalGeneration,
     set_seed,
 )
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import sha256_of
@@ -36,6 +35,7 @@ from evenhand.lab.regard_grammar import PlantedContinuations
 from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher, Teacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
+from evenhand.models.model_files import save_model
 from evenhand.runs.store import open_job
 from evenhand.training.trainer import ExampleOrder, TrainingPlan, train
 
@@ -327,12 +327,7 @@ def train_model(spec: LabSpec, *, progress: Progress | None = None) -> tuple[Any
 
 def save(spec: LabSpec, model: Any, tokenizer: Any, folder: Path) -> None:
     """Write weights, tokenizer, and what was planted how."""
-    disable_progress_bar()
-    try:
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-    finally:
-        enable_progress_bar()
+    save_model(model, tokenizer, folder)
     (folder / PLANTED_FILE).write_text(json.dumps(_description(spec), indent=1) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(_model_card(spec), encoding="utf-8")
     for path in folder.iterdir():

@@ -43,6 +43,7 @@ def record_of(model: LanguageModel) -> ModelRecord:
     start = start_token(loaded.tokenizer, loaded.config)
     record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
     known = {"device": str(loaded.device), "stored_as": loaded.stored_as, "caveats": loaded.caveats}
+    known["products"] = str(loaded.products)
     return record.model_copy(update=known)
 
 

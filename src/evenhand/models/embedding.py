@@ -200,7 +200,7 @@ class WordEmbedder:
     def _hidden_states(self, rows: Sequence[Tokens]) -> Sequence[Tensor]:
         """Hidden states of every layer; the model's head has no part in them, so only its body runs."""
         ids, mask = padded(rows, self.loaded.device, fill=self.loaded.pad_id)
-        with torch.inference_mode():
+        with torch.inference_mode(), self.loaded.products.in_use():
             output = self._body(
                 input_ids=ids,
                 attention_mask=mask,

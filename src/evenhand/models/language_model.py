@@ -258,7 +258,8 @@ class LanguageModel:
     ) -> Answers:
         """Answer requests."""
         plan, forward = self.plan(requests, max_tokens=max_tokens)
-        return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
+        runners, products = self.runners(plan), self.loaded.products
+        return execute(plan, forward, runners, parts=parts, progress=progress, products=products)
 
     def runners(self, plan: ForwardPlan) -> Mapping[type, Runner]:
         """A runner for each kind of input in a plan."""

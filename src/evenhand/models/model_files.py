@@ -263,6 +263,16 @@ def loading_explained(ref: ModelRef, part: str) -> Iterator[None]:
         enable_progress_bar()
 
 
+def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write weights, configuration and tokenizer as an ordinary folder, without a progress bar of Transformers."""
+    disable_progress_bar()
+    try:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    finally:
+        enable_progress_bar()
+
+
 def _gguf_explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
     architecture = read_gguf_header(gguf_path(ref)).architecture
     return (

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
 from evenhand.core.memory import SMALLEST_MEMORY, parse_memory
-from evenhand.core.recipes import Precision
+from evenhand.core.recipes import Kernels, Precision
 from evenhand.models.backends import backend_of, is_gguf
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.runs.mitigation_records import find_mitigation_record
@@ -34,6 +34,8 @@ class ModelRef(BaseModel):
     id: str
     revision: str | None = None
     precision: Precision = Precision.FP32
+    kernels: Kernels = Kernels.AUTO
+    """What computes matrix products in fp32 on a CPU."""
     device: str = "auto"
     allow_pickle_weights: bool = False
     trust_remote_code: bool = False

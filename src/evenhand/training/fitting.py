@@ -223,7 +223,8 @@ class _Fitting:
             after_epoch=after_epoch,
             progress=self.progress,
         )
-        trainer.train(resume_from_checkpoint=str(latest.folder) if latest else None)
+        with self.model.loaded.products.in_use():
+            trainer.train(resume_from_checkpoint=str(latest.folder) if latest else None)
         self.skipped = dict(trainer.micro_batches.skipped)
         return curve
 

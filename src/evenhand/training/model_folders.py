@@ -7,25 +7,19 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.files import sha256_of_file, write_text
 from evenhand.models.judges import Judge, judge_weights, model_weights_digest
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import load_as_declared
+from evenhand.models.model_files import save_model
 from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord
 from evenhand.training.checkpoints import put_weights
 
 
 def save_weights(model: LanguageModel, folder: Path) -> None:
     """Write a model with its tokenizer, and with the heads of its checkpoint that were not loaded."""
-    whole = _whole(model)
-    disable_progress_bar()
-    try:
-        whole.save_pretrained(folder)
-        model.loaded.tokenizer.save_pretrained(folder)
-    finally:
-        enable_progress_bar()
+    save_model(_whole(model), model.loaded.tokenizer, folder)
 
 
 def _whole(model: LanguageModel) -> Any:

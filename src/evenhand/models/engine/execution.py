@@ -12,6 +12,7 @@ import torch
 from evenhand.core.progress import Progress
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, ReadValues, attempt, run_in_halves
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
+from evenhand.models.engine.products import UNCHANGED, MatrixProducts
 from evenhand.models.engine.requests import RequestGroup, RequestValues
 from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.references import ModelError
@@ -66,6 +67,7 @@ def execute(
     *,
     parts: Parts | None = None,
     progress: InputsDone | None = None,
+    products: MatrixProducts = UNCHANGED,
 ) -> Answers:
     """Run all batches that are not among the parts yet.
 
@@ -75,10 +77,11 @@ def execute(
         runners: A runner for each kind of input.
         parts: Where finished batches are kept; nothing is kept without it.
         progress: Told which inputs were finished.
+        products: What computes matrix products. Parts that other kernels computed are not used.
     """
     values: list[list[float]] = [[]] * len(plan.inputs)
     missing: dict[int, frozenset[int]] = {}
-    fingerprint = plan.fingerprint if parts else ""
+    key = f"{plan.fingerprint[:16]}{'-onednn' * products.onednn}" if parts else ""
 
     def settle(number: int, found: ReadValues) -> None:
         batch = plan.batches[number]
@@ -95,29 +98,24 @@ def execute(
         fetched = fetch()
         # What memory was lacking for is tried again when the job is resumed.
         if parts and fetched.missing is None:
-            parts.put_array(_key(fingerprint, number), fetched.values)
+            parts.put_array(f"{key}-{number:06d}", fetched.values)
         settle(number, fetched)
 
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], ReadValues]] | None = None
     for number, batch in enumerate(plan.batches):
-        kept = parts.get_array(_key(fingerprint, number), (batch.reads,)) if parts else None
+        kept = parts.get_array(f"{key}-{number:06d}", (batch.reads,)) if parts else None
         if kept is not None:
             settle(number, ReadValues(kept))
             continue
         inputs = [plan.inputs[index] for index in batch.inputs]
-        started = (number, _start(inputs, runners[type(inputs[0])]))
+        started = (number, _start(inputs, runners[type(inputs[0])], products))
         if waiting:
             finish(*waiting)
         waiting = started
     if waiting:
         finish(*waiting)
     return Answers(forward, values, missing)
-
-
-def _key(fingerprint: str, batch: int) -> str:
-    """Batches of another plan, with another budget of tokens perhaps, have other keys."""
-    return f"{fingerprint[:16]}-{batch:06d}"
 
 
 def _by_input(of_reads: list[Value], inputs: Sequence[ForwardInput]) -> Iterator[list[Value]]:
@@ -127,9 +125,11 @@ def _by_input(of_reads: list[Value], inputs: Sequence[ForwardInput]) -> Iterator
         start += len(entry.reads)
 
 
-def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], ReadValues]:
+def _start(
+    inputs: Sequence[ForwardInput], runner: Runner, products: MatrixProducts
+) -> Callable[[], ReadValues]:
     """Start inputs together, or run them in halves where memory does not suffice."""
-    with torch.inference_mode():
+    with torch.inference_mode(), products.in_use():
         values = attempt(lambda: runner.start(inputs))
         if values is None:
             halves = run_in_halves(inputs, runner.start)
@@ -164,7 +164,8 @@ class ScoringJob:
         """
         counter = _ItemProgress(self.groups, self.forward, progress) if progress else None
         runners = self.model.runners(self.plan)
-        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
+        products = self.model.loaded.products
+        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter, products=products)
         numbers = count()
         return [_values(answers, [next(numbers) for _ in each.requests]) for each in self.groups]
 

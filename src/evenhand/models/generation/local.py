@@ -146,7 +146,7 @@ class LocalGenerator:
 
     def _generate_or_halve(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:
         """The texts of rows, generated together, or in halves where memory does not suffice."""
-        with torch.inference_mode():
+        with torch.inference_mode(), self._loaded.products.in_use():
             texts = attempt(lambda: self._generate(rows, options))
         if texts is not None:
             return texts
