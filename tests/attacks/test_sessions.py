@@ -382,7 +382,7 @@ def test_a_sign_in_ends_after_sixty_days(
 
 def test_a_password_checked_before_it_changed_signs_nobody_in(database: Database, lead: Visitor) -> None:
     with database.read() as session:
-        known = accounts.administrator_with(session, PASSWORD)
+        known = accounts.sign_in(session, PASSWORD)
     assert known is not None
     lead.get("/password")
     lead.send(current=PASSWORD, password="quite another sentence", again="quite another sentence")
@@ -416,7 +416,7 @@ def test_a_password_link_works_for_an_hour(
     answer = person.send(password="a sentence of a thief", again="a sentence of a thief")
     assert (answer.status_code == 200) is opens
     with database.read() as session:
-        assert (accounts.administrator_with(session, "a sentence of a thief") is not None) is opens
+        assert (accounts.sign_in(session, "a sentence of a thief") is not None) is opens
 
 
 def test_another_password_closes_the_links_that_would_set_one(
@@ -430,7 +430,7 @@ def test_another_password_closes_the_links_that_would_set_one(
     assert visitor().get(link).status_code == 404
     assert thief.send(password="a sentence of a thief", again="a sentence of a thief").status_code == 404
     with database.read() as session:
-        assert accounts.administrator_with(session, "quite another sentence") is not None
+        assert accounts.sign_in(session, "quite another sentence") is not None
 
 
 def test_another_password_closes_the_link_of_a_demonstration(database: Database, visitor: Visitors) -> None:

@@ -109,7 +109,7 @@ def administrator_of(session: Session, token: str) -> AdministratorRow | None:
     return session.scalar(select(AdministratorRow))
 
 
-def administrator_with(session: Session, password: str) -> AdministratorRow | None:
+def sign_in(session: Session, password: str) -> AdministratorRow | None:
     """The administrator, if this is the password."""
     row = session.scalar(select(AdministratorRow))
     try:

@@ -105,7 +105,7 @@ def show_sign_in(request: Request) -> HTMLResponse:
 def sign_in(request: Request, database: Data, form: Submission) -> Response:
     """Check the password."""
     with database.read() as session:
-        row = accounts.administrator_with(session, _password(form, "password"))
+        row = accounts.sign_in(session, _password(form, "password"))
     if row is None:
         wrong_secret(request, Refusal(401, "refused_sign_in"))
         return page(request, "sign_in", status=401, problem="problem_password")
@@ -138,7 +138,7 @@ def change_password(
     """Set another password; all other sessions end."""
     with database.write() as session:
         problem = _password_problem(form)
-        row = accounts.administrator_with(session, _password(form, "current"))
+        row = accounts.sign_in(session, _password(form, "current"))
         if row is None:
             wrong_secret(request, Refusal(401, "refused_sign_in"))
             problem = "problem_password"
