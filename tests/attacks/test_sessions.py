@@ -7,22 +7,28 @@ handed out an id a second time.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from fastapi.routing import APIRoute
 from itsdangerous import TimestampSigner
 from sqlalchemy import delete, select, text
 from web_fixtures import PASSWORD, Visitor
 from web_projects import NAME, joined, small_project
-from web_reviews import german_folder, link_of, opened_review, reviewing
+from web_reviews import german_folder, link_of, opened_review
+from web_reviews import reviewing as reviewer
 from web_surveys import SURVEY, began, small_survey
 
 from evenhand.translation.reviews import ReviewRole
-from evenhand.web import accounts
+from evenhand.web import accounts, administration
 from evenhand.web.accounts import new_setup_token, session_key
+from evenhand.web.annotation import adjudicating, labelling
+from evenhand.web.annotation import lead as annotation_lead
 from evenhand.web.annotation.projects import (
     ProjectRole,
     add_person,
@@ -32,8 +38,12 @@ from evenhand.web.annotation.projects import (
     revoke,
 )
 from evenhand.web.database import Database
+from evenhand.web.review import lead as review_lead
+from evenhand.web.review import reviewing
 from evenhand.web.review.reviews import add_reviewer, review_named
-from evenhand.web.routing import MOST_LINKS
+from evenhand.web.routing import MOST_LINKS, require_administrator
+from evenhand.web.survey import lead as survey_lead
+from evenhand.web.survey import taking
 from evenhand.web.survey.surveys import close_invitation, invitation_of, invite, survey_named
 from evenhand.web.tables import (
     AnnotatorRow,
@@ -216,7 +226,7 @@ def test_a_reviewer_who_was_deleted_is_not_the_next_one(
     database: Database, visitor: Visitors, tmp_path: Path, *, ids_come_again: bool
 ) -> None:
     review = opened_review(database, german_folder(tmp_path))
-    old = reviewing(database, visitor, review, "Ann")
+    old = reviewer(database, visitor, review, "Ann")
     own = int(str(old.page.url.path).rpartition("/")[2])
     item = str(old.page.text).partition(f'action="/review/{own}/')[2].partition('"')[0].partition("?")[0]
     assert item.isdecimal()
@@ -225,7 +235,7 @@ def test_a_reviewer_who_was_deleted_is_not_the_next_one(
         session.execute(delete(ReviewerRow))
     if ids_come_again:
         forget_ids(database)
-    stranger = reviewing(database, visitor, review, "Ben")
+    stranger = reviewer(database, visitor, review, "Ben")
     with database.read() as session:
         theirs = session.scalars(select(ReviewerRow.id)).one()
     assert (theirs == own) is ids_come_again
@@ -300,6 +310,47 @@ def test_the_old_browser_of_a_review_is_out(
         assert old.get(own).status_code == 403
 
 
+def routes_of(*modules: ModuleType) -> Iterator[APIRoute]:
+    for module in modules:
+        yield from module.router.routes
+
+
+def addresses(routes: Iterable[APIRoute], method: str) -> list[str]:
+    """The addresses of routes, with the name of a project and the ids that come first in a database."""
+    return [
+        re.sub(r"\{\w+\}", "1", route.path.replace("{name}", NAME))
+        for route in routes
+        if method in route.methods
+    ]
+
+
+def test_every_page_of_a_person_is_closed_to_a_stranger(
+    database: Database, visitor: Visitors, tmp_path: Path
+) -> None:
+    small_survey(database)
+    small_project(database)
+    began(visitor)
+    joined(database, visitor, "Anna")
+    reviewer(database, visitor, opened_review(database, german_folder(tmp_path)), "Ann")
+    stranger = visitor()
+    stranger.get("/sign-in")
+    csrf = csrf_of(stranger)
+    routes = [
+        route
+        for route in routes_of(labelling, adjudicating, reviewing, taking)
+        if "{person_id}" in route.path or "{participant_id}" in route.path
+    ]
+    gets, posts = addresses(routes, "GET"), addresses(routes, "POST")
+    assert (len(gets), len(posts)) == (6, 11)
+    for path in gets:
+        assert stranger.get(path).status_code == 403, path
+        assert CLOSED in stranger.text
+    for path in posts:
+        stranger.page = stranger.client.post(path, data={"csrf": csrf, "choice": "next", "answer": "x"})
+        assert stranger.page.status_code == 403, path
+        assert CLOSED in stranger.text, "the form is in order, and it is still not theirs"
+
+
 def test_a_session_remembers_many_links_in_a_cookie_that_browsers_take(
     database: Database, visitor: Visitors
 ) -> None:
@@ -351,10 +402,19 @@ def test_a_cookie_copied_before_signing_out_opens_nothing(
     lead.send("/sign-out")
     assert "Sign in as administrator" in lead.text
 
-    for path in ("/password", f"/projects/{NAME}", f"/projects/{NAME}/annotations/long"):
+    own_pages = addresses(
+        [
+            route
+            for route in routes_of(administration, annotation_lead, survey_lead, review_lead)
+            if any(dependency.call is require_administrator for dependency in route.dependant.dependencies)
+        ],
+        "GET",
+    )
+    assert {path.split("/")[1] for path in own_pages} == {"password", "projects", "surveys", "reviews"}
+    for path in own_pages:
         thief = copied_cookie(copies[1], visitor)
-        assert thief.get(path).url.path == "/sign-in"
-        assert thief.get("/").text.count("Projects and surveys") == 0
+        assert thief.get(path).url.path == "/sign-in", path
+    assert "Sign in as administrator" in copied_cookie(copies[1], visitor).get("/").text
     assert copies[1].get(own).status_code == 403, "links that the session followed ended with it"
     sent = copies[2].client.post(
         f"/projects/{NAME}/people", data={"csrf": csrf, "person": "Mallory", "role": "annotator"}
