@@ -42,10 +42,12 @@ from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
 from evenhand.web.review.reviews import add_reviewer, review_named
 from evenhand.web.routing import MOST_LINKS, require_administrator
+from evenhand.web.security import token_digest
 from evenhand.web.survey import lead as survey_lead
 from evenhand.web.survey import taking
 from evenhand.web.survey.surveys import close_invitation, invitation_of, invite, survey_named
 from evenhand.web.tables import (
+    AdministratorRow,
     AnnotatorRow,
     AnswerRow,
     AssignmentRow,
@@ -320,7 +322,7 @@ def addresses(routes: Iterable[APIRoute], method: str) -> list[str]:
     return [
         re.sub(r"\{\w+\}", "1", route.path.replace("{name}", NAME))
         for route in routes
-        if method in route.methods
+        if method in (route.methods or ())
     ]
 
 
@@ -375,7 +377,7 @@ def test_a_cookie_of_an_older_version_opens_nothing(
     joined(database, visitor, "Anna")
     (own,) = participants(database)
     with database.read() as session:
-        epoch = session.scalars(select(accounts.AdministratorRow.epoch)).one()
+        epoch = session.scalars(select(AdministratorRow.epoch)).one()
     content = {"participants": [own], "annotators": [1], "reviewers": [1], "invitation": 1, "admin": epoch}
     signed = TimestampSigner(session_key(database)).sign(b64encode(json.dumps(content).encode()))
     browser = visitor()
@@ -504,5 +506,5 @@ def test_another_password_closes_the_link_of_a_demonstration(database: Database,
 
 def test_a_password_link_of_an_older_version_has_expired(database: Database, visitor: Visitors) -> None:
     with database.write() as session:
-        accounts.put_setting(session, accounts.SETUP_DIGEST, accounts.token_digest("old"))
+        accounts.put_setting(session, accounts.SETUP_DIGEST, token_digest("old"))
     assert visitor().get("/setup/old").status_code == 404
