@@ -334,8 +334,7 @@ def test_every_page_of_a_person_is_closed_to_a_stranger(
     began(visitor)
     joined(database, visitor, "Anna")
     reviewer(database, visitor, opened_review(database, german_folder(tmp_path)), "Ann")
-    stranger = visitor()
-    stranger.get("/sign-in")
+    stranger = joined(database, visitor, "Somebody else")
     csrf = csrf_of(stranger)
     routes = [
         route

@@ -110,6 +110,22 @@ def follow_personal_link(request: Request, session: Session, people: type[Person
     return person
 
 
+def require_links(request: Request) -> None:
+    """Refuse a browser without links before its form is looked at, so that who lost a cookie is told what to do."""
+    if not known_links(request):
+        raise Refusal(403, "refused_link")
+
+
+async def person_id_in_address(request: Request, person_id: RowId) -> int:
+    """The id in the address; that the person's link was followed is for ``person_in_address`` to say."""
+    require_links(request)
+    return person_id
+
+
+PersonId = Annotated[int, Depends(person_id_in_address)]
+"""The id of somebody whose page an address is."""
+
+
 def person_in_address(request: Request, session: Session, people: type[Person], person_id: int) -> Person:
     """Somebody whose page this is, if this browser's session followed the link that is theirs now.
 

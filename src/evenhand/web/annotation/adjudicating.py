@@ -24,7 +24,7 @@ from evenhand.web.annotation.labelling import (
 )
 from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.pages import page
-from evenhand.web.routing import Data, RowId, redirect
+from evenhand.web.routing import Data, PersonId, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import AdjudicationRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
@@ -57,7 +57,7 @@ def disputed_texts(session: Session, project: ProjectRow) -> list[int]:
 
 
 @router.get("/adjudicate/{person_id}")
-def show_disputed(request: Request, database: Data, person_id: RowId) -> Response:
+def show_disputed(request: Request, database: Data, person_id: PersonId) -> Response:
     """The next text that needs a decision."""
     with database.read() as session:
         person, project = person_and_project(request, session, person_id, role=ProjectRole.ADJUDICATOR)
@@ -92,7 +92,9 @@ def show_disputed(request: Request, database: Data, person_id: RowId) -> Respons
 
 
 @router.post("/adjudicate/{person_id}/{text_id}")
-def decide(request: Request, database: Data, person_id: RowId, text_id: RowId, form: Submission) -> Response:
+def decide(
+    request: Request, database: Data, person_id: PersonId, text_id: RowId, form: Submission
+) -> Response:
     """Keep a decision: the first without having seen the votes, the second final."""
     with database.write() as session:
         person, project = person_and_project(request, session, person_id, role=ProjectRole.ADJUDICATOR)

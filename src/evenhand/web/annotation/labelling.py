@@ -16,6 +16,7 @@ from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import (
     Data,
+    PersonId,
     Position,
     RowId,
     follow_personal_link,
@@ -56,7 +57,7 @@ def person_and_project(
 
 
 @router.get("/annotate/{person_id}")
-def show_text(request: Request, database: Data, person_id: RowId, at: Position = None) -> Response:
+def show_text(request: Request, database: Data, person_id: PersonId, at: Position = None) -> Response:
     """The text to label now, or the one at a position."""
     with database.read() as session:
         annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
@@ -86,7 +87,7 @@ def show_text(request: Request, database: Data, person_id: RowId, at: Position =
 def begin(
     request: Request,
     database: Data,
-    person_id: RowId,
+    person_id: PersonId,
     form: Submission,  # noqa: ARG001  it carries the token
 ) -> Response:
     """The annotator has read the warning and the guideline."""
@@ -97,7 +98,7 @@ def begin(
 
 
 @router.get("/annotate/{person_id}/break")
-def suggest_break(request: Request, database: Data, person_id: RowId) -> HTMLResponse:
+def suggest_break(request: Request, database: Data, person_id: PersonId) -> HTMLResponse:
     """A moment to rest, after so many labels."""
     with database.read() as session:
         annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
@@ -112,7 +113,7 @@ _STEPS = {"previous": -1, "note": 0, "next": 1}
 
 @router.post("/annotate/{person_id}/{assignment_id}")
 def save_choice(
-    request: Request, database: Data, person_id: RowId, assignment_id: RowId, form: Submission
+    request: Request, database: Data, person_id: PersonId, assignment_id: RowId, form: Submission
 ) -> Response:
     """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
     choice = field(form, "choice", limit=100)

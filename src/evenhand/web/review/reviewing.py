@@ -28,6 +28,7 @@ from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_
 from evenhand.web.review.shown import marked_parts, shown_candidates, shown_notes, shown_proposal
 from evenhand.web.routing import (
     Data,
+    PersonId,
     Position,
     RowId,
     follow_personal_link,
@@ -75,7 +76,7 @@ def _person_and_review(request: Request, session: Session, person_id: int) -> tu
 
 @router.get("/review/{person_id}")
 def show_item(
-    request: Request, database: Data, person_id: RowId, chosen: Filter, at: Position = None
+    request: Request, database: Data, person_id: PersonId, chosen: Filter, at: Position = None
 ) -> Response:
     """The item to look at now, or the one at a position."""
     with database.read() as session:
@@ -99,7 +100,7 @@ def show_item(
 def begin(
     request: Request,
     database: Data,
-    person_id: RowId,
+    person_id: PersonId,
     form: Submission,  # noqa: ARG001  it carries the token
 ) -> Response:
     """The reviewer has read the warning."""
@@ -114,7 +115,7 @@ _STEPS = ("previous", "next")
 
 @router.post("/review/{person_id}/{item_id}")
 def save_verdict(
-    request: Request, database: Data, person_id: RowId, item_id: RowId, form: Submission, chosen: Filter
+    request: Request, database: Data, person_id: PersonId, item_id: RowId, form: Submission, chosen: Filter
 ) -> Response:
     """Keep what somebody decided about an item, take the last verdict back, or step to another item."""
     choice = field(form, "choice", limit=40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -12,7 +12,15 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.web.pages import interface_language, page, words
-from evenhand.web.routing import Data, Position, RowId, known_links, redirect, remember_link
+from evenhand.web.routing import (
+    Data,
+    Position,
+    RowId,
+    known_links,
+    redirect,
+    remember_link,
+    require_links,
+)
 from evenhand.web.security import (
     Refusal,
     Submission,
@@ -54,7 +62,7 @@ def show_consent(request: Request, database: Data, name: str) -> Response:
     """The consent, which comes first; who has started goes on."""
     with database.read() as session:
         survey = survey_in_address(session, name)
-        last = _last_followed(request, session, survey)
+        last = participation.last_followed(session, survey, known_links(request))
         if isinstance(last, ParticipantRow):
             return redirect(f"/take/{last.id}")
         definition = definition_of(latest_version(session, survey))
@@ -111,7 +119,7 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
         raise Refusal(422, "refused_answer")
     with database.write() as session:
         survey = survey_in_address(session, name)
-        last = _last_followed(request, session, survey)
+        last = participation.last_followed(session, survey, known_links(request))
         invitation = last if isinstance(last, InvitationRow) else None
         invited_only = definition_of(latest_version(session, survey)).access is Access.INVITED
         if not takes_answers(survey) or (invited_only and invitation is None):
@@ -129,11 +137,20 @@ def _has_seen_consent(session: Session, survey: SurveyRow, number: str) -> bool:
     return bool(shown) and shown[0].consent_version == latest_version(session, survey).consent_version
 
 
+async def participant_id_in_address(request: Request, participant_id: RowId) -> int:
+    """The id in the address; that it is of this browser's session is for ``_participant`` to say."""
+    require_links(request)
+    return participant_id
+
+
+ParticipantId = Annotated[int, Depends(participant_id_in_address)]
+
+
 @router.get("/take/{participant_id}")
 def show_stage(
     request: Request,
     database: Data,
-    participant_id: RowId,
+    participant_id: ParticipantId,
     at: Position = None,
     problem: Literal["remarks", "empty"] | None = None,
 ) -> Response:
@@ -177,7 +194,9 @@ def show_stage(
 
 
 @router.post("/take/{participant_id}/screening")
-def put_screening(request: Request, database: Data, participant_id: RowId, form: Submission) -> Response:
+def put_screening(
+    request: Request, database: Data, participant_id: ParticipantId, form: Submission
+) -> Response:
     """Decide whether somebody can take part."""
     with database.write() as session:
         participant = _participant(request, session, participant_id, stage=Stage.SCREENING)
@@ -190,7 +209,9 @@ def put_screening(request: Request, database: Data, participant_id: RowId, form:
 
 
 @router.post("/take/{participant_id}/questions")
-def put_questions(request: Request, database: Data, participant_id: RowId, form: Submission) -> Response:
+def put_questions(
+    request: Request, database: Data, participant_id: ParticipantId, form: Submission
+) -> Response:
     """Keep what the participant told about themselves."""
     with database.write() as session:
         participant = _participant(request, session, participant_id, stage=Stage.QUESTIONS)
@@ -205,7 +226,7 @@ def put_questions(request: Request, database: Data, participant_id: RowId, form:
 
 @router.post("/take/{participant_id}/answers/{position}")
 def put_answer(
-    request: Request, database: Data, participant_id: RowId, position: RowId, form: Submission
+    request: Request, database: Data, participant_id: ParticipantId, position: RowId, form: Submission
 ) -> Response:
     """Keep an answer, or that a prompt was skipped; then on to the next, or back."""
     choice = field(form, "choice", limit=20)
@@ -237,7 +258,7 @@ def put_answer(
 def stop(
     request: Request,
     database: Data,
-    participant_id: RowId,
+    participant_id: ParticipantId,
     form: Submission,  # noqa: ARG001  it has the token
 ) -> Response:
     """Somebody stops before the end, and comes to the debriefing; what they wrote is kept."""
@@ -250,7 +271,7 @@ def stop(
 def resume(
     request: Request,
     database: Data,
-    participant_id: RowId,
+    participant_id: ParticipantId,
     form: Submission,  # noqa: ARG001  it has the token
 ) -> Response:
     """Somebody who stopped goes on after all."""
@@ -275,7 +296,7 @@ def show_help(request: Request, database: Data, name: str) -> HTMLResponse:
 
 @router.post("/take/{participant_id}/check/{position}")
 def check(
-    request: Request, database: Data, participant_id: RowId, position: RowId, form: Submission
+    request: Request, database: Data, participant_id: ParticipantId, position: RowId, form: Submission
 ) -> JSONResponse:
     """What is noticed while somebody writes; nothing is kept."""
     written = field(form, "answer", limit=LONGEST_ANSWER)
@@ -301,7 +322,7 @@ def _key(remark: str) -> str:
 
 
 @router.get("/take/{participant_id}/pictures/{name}")
-def show_picture(request: Request, database: Data, participant_id: RowId, name: str) -> Response:
+def show_picture(request: Request, database: Data, participant_id: ParticipantId, name: str) -> Response:
     """A picture of the survey."""
     with database.read() as session:
         participant = _participant(request, session, participant_id)
@@ -352,33 +373,6 @@ def _participant(
     if stage is not None and participant.state != stage.value:
         raise Refusal(409, "refused_form")
     return participant
-
-
-def _last_followed(
-    request: Request, session: Session, survey: SurveyRow
-) -> ParticipantRow | InvitationRow | None:
-    """With what this browser's session came to the survey last: as a participant, or with an unused personal link."""
-    links = known_links(request)
-    participants = session.scalars(
-        select(ParticipantRow).where(
-            ParticipantRow.survey_id == survey.id, ParticipantRow.withdrawal_digest.in_(links)
-        )
-    )
-    invitations = session.scalars(
-        select(InvitationRow)
-        .outerjoin(ParticipantRow, ParticipantRow.invitation_id == InvitationRow.id)
-        .where(
-            InvitationRow.survey_id == survey.id,
-            InvitationRow.token_digest.in_(links),
-            InvitationRow.revoked_at.is_(None),
-            ParticipantRow.id.is_(None),
-        )
-    )
-    known: dict[str, ParticipantRow | InvitationRow] = {
-        **{participant.withdrawal_digest: participant for participant in participants},
-        **{invitation.token_digest: invitation for invitation in invitations},
-    }
-    return next((known[link] for link in reversed(links) if link in known), None)
 
 
 def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow) -> date:
