@@ -150,7 +150,7 @@ def test_serving_says_where_and_how(
 ) -> None:
     db = tmp_path / "server.db"
     first = run_evenhand_here("serve", "--db", db)
-    assert re.search(r"once: http://127.0.0.1:8321/setup/[\w-]{32}", first.stderr)
+    assert re.search(r"once and within an hour: http://127.0.0.1:8321/setup/[\w-]{32}", first.stderr)
     assert "certificate" not in first.stderr
     nowhere = run_evenhand_here("serve", "--db", db, "--host", "0.0.0.0", "--port", "9000")  # noqa: S104
     assert nowhere.returncode == 2

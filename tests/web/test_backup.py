@@ -14,13 +14,13 @@ from web_fixtures import PASSWORD, Visitor
 from web_projects import NAME, joined, made_project, small_project
 from web_surveys import SURVEY, finished, small_survey
 
-from evenhand.web.annotation.projects import ProjectText, project_named
+from evenhand.web.annotation.projects import ProjectText, delete_project, project_named
 from evenhand.web.annotation.results import annotation_table
 from evenhand.web.app import create_app
 from evenhand.web.backup import back_up, restore
 from evenhand.web.database import Database, DatabaseError
 from evenhand.web.survey.export import export_survey
-from evenhand.web.tables import Base
+from evenhand.web.tables import Base, SignInRow
 
 
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
@@ -28,6 +28,7 @@ def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
         return {
             table.name: sorted((tuple(row) for row in session.execute(select(table))), key=repr)
             for table in Base.metadata.sorted_tables
+            if table.name != "sign_ins"
         }
 
 
@@ -69,6 +70,24 @@ def test_new_rows_come_behind_restored_ones(database: Database, tmp_path: Path) 
     made_project(database, [ProjectText("z", "The person of another project.")], name="other")
     with database.read() as session:
         assert project_named(session, "other").id > project_named(session, NAME).id
+
+
+@pytest.mark.usefixtures("lead")
+def test_a_restore_neither_signs_anybody_in_nor_gives_out_an_id_again(
+    database: Database, tmp_path: Path
+) -> None:
+    made_project(database, [ProjectText("a", "The first text.")], name="first")
+    made_project(database, [ProjectText("b", "The second text.")], name="second")
+    with database.write() as session:
+        delete_project(session, project_named(session, "second"))
+    back_up(database, tmp_path / "backup.db")
+    again = Database(str(tmp_path / "again.db"))
+    restore(again, tmp_path / "backup.db")
+    made_project(again, [ProjectText("c", "The third text.")], name="third")
+    with again.read() as session:
+        assert [project_named(session, name).id for name in ("first", "third")] == [1, 3]
+        assert session.scalars(select(SignInRow.digest)).all() == []
+    again.close()
 
 
 def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:

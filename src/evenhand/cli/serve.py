@@ -74,7 +74,8 @@ def serve_command(
     It listens on this machine alone. To put it on a network, let a web server with a certificate, such as Caddy or
     nginx, pass requests on to it, and give the address that people see with `--url https://...`.
 
-    On the first start it prints a link that makes the administrator, once.
+    On the first start it prints a link that makes the administrator, once and within an hour. `evenhand serve password`
+    prints another.
 
     **Examples**
 
@@ -196,7 +197,7 @@ def serve_database(
             say(f"{title}: {address}{path}")
         token = new_setup_token(database)
         if token:
-            say(f"Make the administrator, once: {address}/setup/{token}")
+            say(f"Make the administrator, once and within an hour: {address}/setup/{token}")
         say(f"Serving {database.shown} at {address} (stop with Ctrl-C)")
         web.run_server(app, listening, opened=address + opened if opened else None)
 
@@ -205,7 +206,7 @@ def serve_database(
 def password_command(db: DatabaseAddress = DEFAULT_DATABASE) -> None:
     """Print a one-time link that sets another password for the administrator, who forgot the old one.
 
-    The old password works until the link is used.
+    The link works for an hour. The old password works until the link is used; another password closes the link.
 
     **Example**
 
@@ -217,7 +218,7 @@ def password_command(db: DatabaseAddress = DEFAULT_DATABASE) -> None:
     database = open_database(db)
     token = new_setup_token(database, replace=True)
     with database.read() as session:
-        say(f"Set the administrator's password, once: {public_url(session)}/setup/{token}")
+        say(f"Set the administrator's password, once and within an hour: {public_url(session)}/setup/{token}")
 
 
 @serve_app.command("backup")

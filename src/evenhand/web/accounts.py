@@ -1,20 +1,23 @@
-"""The administrator: a one-time link on the first start, a password, sessions that a new password ends."""
+"""The administrator: a one-time link on the first start, a password, sessions that end with it or when signing out."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
+from datetime import datetime, timedelta
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
-from evenhand.web.tables import AdministratorRow, SettingRow, utc_now
+from evenhand.web.tables import AdministratorRow, SettingRow, SignInRow, utc_now
 
 SHORTEST_PASSWORD = 12
+SETUP_LIFETIME = timedelta(hours=1)
+SIGN_IN_LIFETIME = timedelta(days=60)
 SESSION_KEY = "session-key"
 SETUP_DIGEST = "setup-digest"
 LEAD_DIGEST = "lead-digest"
@@ -53,7 +56,7 @@ def put_setting(session: Session, name: str, value: str) -> None:
 
 
 def new_setup_token(database: Database, *, replace: bool = False) -> str | None:
-    """A token for the one-time link, in the place of any earlier one.
+    """A token for the one-time link, in the place of any earlier one. It expires after an hour.
 
     Args:
         database: The server's.
@@ -66,26 +69,26 @@ def new_setup_token(database: Database, *, replace: bool = False) -> str | None:
         if session.scalar(select(AdministratorRow.id)) is not None and not replace:
             return None
         token = new_token()
-        put_setting(session, SETUP_DIGEST, token_digest(token))
+        until = utc_now() + SETUP_LIFETIME
+        put_setting(session, SETUP_DIGEST, f"{until.isoformat()} {token_digest(token)}")
         return token
 
 
 def is_setup_token(session: Session, token: str) -> bool:
-    """Whether this token opens the one-time link, and nobody has used it."""
-    kept = setting(session, SETUP_DIGEST)
-    return kept is not None and hmac.compare_digest(kept, token_digest(token))
+    """Whether this token opens the one-time link, which nobody has used and which has not expired."""
+    until, _, digest = (setting(session, SETUP_DIGEST) or "").partition(" ")
+    if not hmac.compare_digest(digest, token_digest(token)):
+        return False
+    return utc_now() < datetime.fromisoformat(until)
 
 
 def put_administrator(session: Session, password: str) -> AdministratorRow:
-    """Make the administrator, or give the one there is another password; the one-time link is spent."""
+    """Make the administrator, or give the one there is another password."""
     row = session.scalar(select(AdministratorRow))
     if row is None:
         row = AdministratorRow(created_at=utc_now())
         session.add(row)
-    change_password(row, password)
-    spent = session.get(SettingRow, SETUP_DIGEST)
-    if spent:
-        session.delete(spent)
+    change_password(session, row, password)
     return row
 
 
@@ -116,7 +119,34 @@ def sign_in(session: Session, password: str) -> AdministratorRow | None:
     return row
 
 
-def change_password(row: AdministratorRow, password: str) -> None:
-    """Set another password, which ends all sessions."""
+def change_password(session: Session, row: AdministratorRow, password: str) -> None:
+    """Set another password, which ends all sessions and every link that signs in or sets a password."""
     row.password = _HASHER.hash(password)
     row.epoch = secrets.token_hex(16)
+    session.execute(delete(SettingRow).where(SettingRow.name.in_([SETUP_DIGEST, LEAD_DIGEST])))
+
+
+def begin_sign_in(session: Session, row: AdministratorRow) -> str:
+    """Sign the administrator in, as they were when their password was checked, and return the session's token."""
+    is_current = SignInRow.epoch.in_(select(AdministratorRow.epoch))
+    session.execute(
+        delete(SignInRow).where(or_(SignInRow.created_at < utc_now() - SIGN_IN_LIFETIME, ~is_current))
+    )
+    token = new_token()
+    session.add(SignInRow(digest=token_digest(token), epoch=row.epoch, created_at=utc_now()))
+    return token
+
+
+def is_signed_in(session: Session, token: str) -> bool:
+    """Whether the session with this token is signed in: not signed out of, not too old, and of this password."""
+    query = (
+        select(SignInRow.digest)
+        .join(AdministratorRow, AdministratorRow.epoch == SignInRow.epoch)
+        .where(SignInRow.digest == token_digest(token), SignInRow.created_at >= utc_now() - SIGN_IN_LIFETIME)
+    )
+    return session.scalar(query) is not None
+
+
+def end_sign_in(session: Session, token: str) -> None:
+    """Sign out of the session with this token; what was copied from its browser opens nothing any more."""
+    session.execute(delete(SignInRow).where(SignInRow.digest == token_digest(token)))

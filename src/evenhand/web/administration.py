@@ -7,10 +7,11 @@ import re
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from evenhand.web import accounts
 from evenhand.web.pages import LANGUAGES, page
-from evenhand.web.routing import Administrator, Data, redirect, require_administrator
+from evenhand.web.routing import Administrator, Data, redirect
 from evenhand.web.security import Refusal, Submission, field, limit_access, wrong_secret
 from evenhand.web.tables import AdministratorRow, ProjectRow, ReviewRow, SurveyRow
 
@@ -43,7 +44,6 @@ def home(request: Request, database: Data) -> HTMLResponse:
     """For the administrator what there is; for others where to go."""
     if "admin" not in request.session:
         return page(request, "welcome")
-    require_administrator(request, database)
     with database.read() as session:
         return page(
             request,
@@ -74,19 +74,24 @@ def set_up(request: Request, database: Data, form: Submission, token: str) -> Re
             return page(
                 request, "password", status=422, action=request.url.path, problem=problem, kind="setup"
             )
-        row = accounts.put_administrator(session, _password(form, "password"))
-        request.session["admin"] = row.epoch
+        _sign_in(request, session, accounts.put_administrator(session, _password(form, "password")))
     return redirect("/")
+
+
+def _sign_in(request: Request, session: Session, row: AdministratorRow) -> None:
+    """Begin another session, of which nothing is known to whoever used this browser before."""
+    request.session.clear()
+    request.session["admin"] = accounts.begin_sign_in(session, row)
 
 
 @router.get("/lead/{token}", dependencies=[Depends(limit_access)])
 def sign_in_by_link(request: Request, database: Data, token: str) -> Response:
     """Follow the link of a demonstration."""
-    with database.read() as session:
+    with database.write() as session:
         row = accounts.administrator_of(session, token)
-    if row is None:
-        raise wrong_secret(request, Refusal(404, "refused_link"))
-    request.session["admin"] = row.epoch
+        if row is None:
+            raise wrong_secret(request, Refusal(404, "refused_link"))
+        _sign_in(request, session, row)
     return redirect("/")
 
 
@@ -104,14 +109,18 @@ def sign_in(request: Request, database: Data, form: Submission) -> Response:
     if row is None:
         wrong_secret(request, Refusal(401, "refused_sign_in"))
         return page(request, "sign_in", status=401, problem="problem_password")
-    request.session.clear()
-    request.session["admin"] = row.epoch
+    with database.write() as session:
+        _sign_in(request, session, row)
     return redirect("/")
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, form: Submission) -> Response:  # noqa: ARG001  the form carries the token
-    """End the session."""
+def sign_out(request: Request, database: Data, form: Submission) -> Response:  # noqa: ARG001  it has the token
+    """End the session, here and in every copy of its cookie."""
+    token = request.session.get("admin")
+    if token is not None:
+        with database.write() as session:
+            accounts.end_sign_in(session, token)
     request.session.clear()
     return redirect("/")
 
@@ -124,19 +133,19 @@ def show_password(request: Request, _administrator: Administrator) -> HTMLRespon
 
 @router.post("/password", dependencies=[Depends(limit_access)])
 def change_password(
-    request: Request, database: Data, form: Submission, administrator: Administrator
+    request: Request, database: Data, form: Submission, _administrator: Administrator
 ) -> Response:
     """Set another password; all other sessions end."""
     with database.write() as session:
-        row = session.get_one(AdministratorRow, administrator)
         problem = _password_problem(form)
-        if accounts.sign_in(session, _password(form, "current")) is None:
+        row = accounts.sign_in(session, _password(form, "current"))
+        if row is None:
             wrong_secret(request, Refusal(401, "refused_sign_in"))
             problem = "problem_password"
-        if problem:
+        if row is None or problem:
             return page(request, "password", status=422, action="/password", problem=problem, kind="change")
-        accounts.change_password(row, _password(form, "password"))
-        request.session["admin"] = row.epoch
+        accounts.change_password(session, row, _password(form, "password"))
+        request.session["admin"] = accounts.begin_sign_in(session, row)
     return redirect("/")
 
 

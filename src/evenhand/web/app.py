@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.sessions import SessionMiddleware
@@ -28,7 +28,7 @@ from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
-from evenhand.web.routing import redirect
+from evenhand.web.routing import forget_ended_session, redirect
 from evenhand.web.security import (
     HEADERS,
     TLS_HEADERS,
@@ -43,7 +43,6 @@ from evenhand.web.survey import taking
 
 BODY_LIMIT = 512 * 1024
 """Bytes of a form. Six texts of 10,000 letters, each of which a form sends as up to nine bytes."""
-SESSION_SECONDS = 60 * 24 * 3600
 COOKIE = "evenhand"
 KEPT_CONNECTION = 75
 """Seconds that a connection stays open for the next request."""
@@ -78,14 +77,16 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
         options: How it is reached.
     """
     options = options or ServerOptions()
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(forget_ended_session)]
+    )
     app.state.database = database
     app.state.limiter = options.limiter or RateLimiter()
     app.add_middleware(
         SessionMiddleware,
         secret_key=accounts.session_key(database),
         session_cookie=COOKIE,
-        max_age=SESSION_SECONDS,
+        max_age=int(accounts.SIGN_IN_LIFETIME.total_seconds()),
         same_site="lax",
         https_only=options.over_tls,
     )

@@ -1,7 +1,7 @@
 """Backup and restore: one SQLite file with every row, whatever the database is.
 
 A backup is one consistent state, taken while people write. It can be restored into a database of either kind, so it is
-also the way from SQLite to PostgreSQL.
+also the way from SQLite to PostgreSQL. It has no sign-ins: one that has ended since must not come back.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import Table, func, insert, select, text
 from sqlalchemy.orm import Session
 
 from evenhand.core.files import file_written_whole
 from evenhand.web.database import Database, DatabaseError, MissingDatabaseError
-from evenhand.web.tables import Base
+from evenhand.web.tables import Base, SignInRow
 
 _BATCH = 1000
 
@@ -66,8 +66,6 @@ def restore(database: Database, backup: Path) -> Mapping[str, int]:
             with copy.read() as source, database.write() as target:
                 _refuse_filled(target, database)
                 counts = _copy_rows(source, target)
-                if not database.is_sqlite:
-                    _advance_sequences(target)
         finally:
             copy.close()
     return counts
@@ -88,11 +86,15 @@ def _opened_backup(draft: Path, backup: Path) -> Database:
 def _copy_rows(source: Session, target: Session) -> dict[str, int]:
     counts = {}
     for table in Base.metadata.sorted_tables:
+        if table is SignInRow.__table__:
+            continue
         rows = source.execute(select(table)).mappings()
         counts[table.name] = 0
         for batch in rows.partitions(_BATCH):
             target.execute(insert(table), [dict(row) for row in batch])
             counts[table.name] += len(batch)
+        if "id" in table.columns:
+            _count_on(target, table, last=_last_id(source, table))
     return counts
 
 
@@ -105,13 +107,24 @@ def _refuse_filled(session: Session, database: Database) -> None:
             )
 
 
-def _advance_sequences(session: Session) -> None:
-    """PostgreSQL counts ids by itself, and must go on behind those that were copied."""
-    for table in Base.metadata.sorted_tables:
-        if "id" in table.columns:
-            session.execute(
-                text(
-                    f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "  # noqa: S608  our own names
-                    f"(SELECT COALESCE(MAX(id), 0) + 1 FROM {table.name}), false)"
-                )
-            )
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _last_id(session: Session, table: Table) -> int:
+    """The last id that a table gave out, also to a row that is gone."""
+    if _is_sqlite(session):
+        query = text("SELECT seq FROM sqlite_sequence WHERE name = :table").bindparams(table=table.name)
+    else:
+        query = text(f"SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {table.name}_id_seq")  # noqa: S608
+    return session.scalar(query) or 0
+
+
+def _count_on(session: Session, table: Table, *, last: int) -> None:
+    """Let a table give out no id again."""
+    if _is_sqlite(session):
+        own = {"table": table.name, "last": last}
+        session.execute(text("DELETE FROM sqlite_sequence WHERE name = :table"), own)
+        session.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)"), own)
+    else:
+        session.execute(text(f"SELECT setval('{table.name}_id_seq', :next, false)"), {"next": last + 1})

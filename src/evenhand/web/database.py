@@ -164,8 +164,14 @@ class Database:
                 f"The database {self.shown} was made by a newer version of Evenhand (its tables are at {revision}). "
                 "Update Evenhand, or use another database."
             )
-        with self._writing.begin() as connection:
-            command.upgrade(migration_config(connection), "head")
+        with self._writing.connect() as connection:
+            if self.is_sqlite:
+                # A migration may drop a table that it has copied, and must not delete what belongs to its rows. This
+                # can only be said before a transaction; the connection is not used again.
+                connection.detach()
+                connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
+            with connection.begin():
+                command.upgrade(migration_config(connection), "head")
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -1,6 +1,7 @@
 """The tables of a server's database.
 
-Tokens, withdrawal codes and passwords are stored as digests only. No table has a network address.
+Tokens, withdrawal codes and passwords are stored as digests only. No table has a network address. Ids are
+never used again: on SQLite, a migration that makes a table with an id gives it ``sqlite_autoincrement=True``.
 """
 
 from __future__ import annotations
@@ -70,6 +71,16 @@ class AdministratorRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     password: Mapped[str] = mapped_column(Text)
+    epoch: Mapped[str] = mapped_column(String(32))
+    created_at: Mapped[datetime]
+
+
+class SignInRow(Base):
+    """A session in which the administrator is signed in: the digest of its token, and the password's epoch."""
+
+    __tablename__ = "sign_ins"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     epoch: Mapped[str] = mapped_column(String(32))
     created_at: Mapped[datetime]
 

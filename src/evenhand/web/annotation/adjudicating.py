@@ -17,7 +17,6 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.labels import LabelScheme
 from evenhand.web.annotation.labelling import (
-    Person,
     chosen_label,
     guideline_of,
     person_and_project,
@@ -25,7 +24,7 @@ from evenhand.web.annotation.labelling import (
 )
 from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.pages import page
-from evenhand.web.routing import Data, RowId, redirect
+from evenhand.web.routing import Data, PersonId, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import AdjudicationRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
@@ -58,10 +57,10 @@ def disputed_texts(session: Session, project: ProjectRow) -> list[int]:
 
 
 @router.get("/adjudicate/{person_id}")
-def show_disputed(request: Request, database: Data, person_id: Person) -> Response:
+def show_disputed(request: Request, database: Data, person_id: PersonId) -> Response:
     """The next text that needs a decision."""
     with database.read() as session:
-        person, project = person_and_project(session, person_id, ProjectRole.ADJUDICATOR)
+        person, project = person_and_project(request, session, person_id, role=ProjectRole.ADJUDICATOR)
         disputed = disputed_texts(session, project)
         rows = _adjudications(session, project)
         settled = {row.text_id for row in rows if row.confirmed}
@@ -93,10 +92,12 @@ def show_disputed(request: Request, database: Data, person_id: Person) -> Respon
 
 
 @router.post("/adjudicate/{person_id}/{text_id}")
-def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) -> Response:
+def decide(
+    request: Request, database: Data, person_id: PersonId, text_id: RowId, form: Submission
+) -> Response:
     """Keep a decision: the first without having seen the votes, the second final."""
     with database.write() as session:
-        person, project = person_and_project(session, person_id, ProjectRole.ADJUDICATOR)
+        person, project = person_and_project(request, session, person_id, role=ProjectRole.ADJUDICATOR)
         text = session.get(TextRow, text_id)
         if text is None or text.project_id != project.id:
             raise Refusal(404, "refused_text")

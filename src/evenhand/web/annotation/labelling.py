@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
@@ -17,11 +16,12 @@ from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import (
     Data,
+    PersonId,
     Position,
     RowId,
     follow_personal_link,
+    person_in_address,
     redirect,
-    require_personal_link,
 )
 from evenhand.web.security import (
     Refusal,
@@ -46,36 +46,21 @@ def open_link(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/{folder}/{person.id}")
 
 
-async def person_of(request: Request, person_id: RowId) -> int:
-    """The id in the address, if this session followed that person's link."""
-    return require_personal_link(request, AnnotatorRow, person_id)
-
-
-Person = Annotated[int, Depends(person_of)]
-
-
 def person_and_project(
-    session: Session, person_id: int, role: ProjectRole
+    request: Request, session: Session, person_id: int, *, role: ProjectRole
 ) -> tuple[AnnotatorRow, ProjectRow]:
-    """Somebody whose link is not revoked, and their project."""
-    row = session.execute(
-        select(AnnotatorRow, ProjectRow)
-        .join(ProjectRow, ProjectRow.id == AnnotatorRow.project_id)
-        .where(
-            AnnotatorRow.id == person_id, AnnotatorRow.role == role.value, AnnotatorRow.revoked_at.is_(None)
-        )
-    ).first()
-    if row is None:
+    """Somebody who has this role, and whose link this browser's session followed, and their project."""
+    person = person_in_address(request, session, AnnotatorRow, person_id)
+    if person.role != role.value:
         raise Refusal(403, "refused_link")
-    person, project = row
-    return person, project
+    return person, session.get_one(ProjectRow, person.project_id)
 
 
 @router.get("/annotate/{person_id}")
-def show_text(request: Request, database: Data, person_id: Person, at: Position = None) -> Response:
+def show_text(request: Request, database: Data, person_id: PersonId, at: Position = None) -> Response:
     """The text to label now, or the one at a position."""
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
         if annotator.warned_at is None:
             return _start_page(request, project, annotator)
         found = (
@@ -84,7 +69,7 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
         if found is not None:
             return _text_page(request, session, annotator, project, found)
     with database.write() as session:
-        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
         current = votes.current_assignment(session, annotator, project)
         if current is None:
             return page(
@@ -99,19 +84,24 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
 
 
 @router.post("/annotate/{person_id}/begin")
-def begin(database: Data, person_id: Person, form: Submission) -> Response:  # noqa: ARG001  it carries the token
+def begin(
+    request: Request,
+    database: Data,
+    person_id: PersonId,
+    form: Submission,  # noqa: ARG001  it carries the token
+) -> Response:
     """The annotator has read the warning and the guideline."""
     with database.write() as session:
-        annotator, _ = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator, _ = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
         annotator.warned_at = utc_now()
     return redirect(f"/annotate/{person_id}")
 
 
 @router.get("/annotate/{person_id}/break")
-def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLResponse:
+def suggest_break(request: Request, database: Data, person_id: PersonId) -> HTMLResponse:
     """A moment to rest, after so many labels."""
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
         completion = votes.completion_of(session, annotator)
         return page(
             request, "annotate_break", language=project.language, person=annotator, completion=completion
@@ -122,13 +112,15 @@ _STEPS = {"previous": -1, "note": 0, "next": 1}
 
 
 @router.post("/annotate/{person_id}/{assignment_id}")
-def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: Submission) -> Response:
+def save_choice(
+    request: Request, database: Data, person_id: PersonId, assignment_id: RowId, form: Submission
+) -> Response:
     """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
     choice = field(form, "choice", limit=100)
     home = f"/annotate/{person_id}"
     # People wait for those who write, so all that can be read is read before.
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator, project = person_and_project(request, session, person_id, role=ProjectRole.ANNOTATOR)
         known = votes.text_assigned(session, annotator, assignment_id)
         if known is None:
             raise Refusal(404, "refused_text")

@@ -28,11 +28,12 @@ from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_
 from evenhand.web.review.shown import marked_parts, shown_candidates, shown_notes, shown_proposal
 from evenhand.web.routing import (
     Data,
+    PersonId,
     Position,
     RowId,
     follow_personal_link,
+    person_in_address,
     redirect,
-    require_personal_link,
 )
 from evenhand.web.security import (
     Refusal,
@@ -60,14 +61,6 @@ def open_link(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/review/{person.id}")
 
 
-async def reviewer_of(request: Request, person_id: RowId) -> int:
-    """The id in the address, if this session followed that person's link."""
-    return require_personal_link(request, ReviewerRow, person_id)
-
-
-Reviewer = Annotated[int, Depends(reviewer_of)]
-
-
 async def filter_of(problem: str = "", bias: str = "", term: str = "") -> ItemFilter:
     """The filter behind an address."""
     return ItemFilter(problem[:200], bias[:200], term[:200])
@@ -76,20 +69,18 @@ async def filter_of(problem: str = "", bias: str = "", term: str = "") -> ItemFi
 Filter = Annotated[ItemFilter, Depends(filter_of)]
 
 
-def _person_and_review(session: Session, person_id: int) -> tuple[ReviewerRow, ReviewRow]:
-    person = session.get(ReviewerRow, person_id)
-    if person is None or person.revoked_at is not None:
-        raise Refusal(403, "refused_link")
+def _person_and_review(request: Request, session: Session, person_id: int) -> tuple[ReviewerRow, ReviewRow]:
+    person = person_in_address(request, session, ReviewerRow, person_id)
     return person, session.get_one(ReviewRow, person.review_id)
 
 
 @router.get("/review/{person_id}")
 def show_item(
-    request: Request, database: Data, person_id: Reviewer, chosen: Filter, at: Position = None
+    request: Request, database: Data, person_id: PersonId, chosen: Filter, at: Position = None
 ) -> Response:
     """The item to look at now, or the one at a position."""
     with database.read() as session:
-        person, review = _person_and_review(session, person_id)
+        person, review = _person_and_review(request, session, person_id)
         if person.warned_at is None:
             return page(request, "review_start", review=review, person=person)
         queue = queue_of(session, review)
@@ -106,10 +97,15 @@ def show_item(
 
 
 @router.post("/review/{person_id}/begin")
-def begin(database: Data, person_id: Reviewer, form: Submission) -> Response:  # noqa: ARG001  it carries the token
+def begin(
+    request: Request,
+    database: Data,
+    person_id: PersonId,
+    form: Submission,  # noqa: ARG001  it carries the token
+) -> Response:
     """The reviewer has read the warning."""
     with database.write() as session:
-        person, _ = _person_and_review(session, person_id)
+        person, _ = _person_and_review(request, session, person_id)
         person.warned_at = utc_now()
     return redirect(f"/review/{person_id}")
 
@@ -119,12 +115,12 @@ _STEPS = ("previous", "next")
 
 @router.post("/review/{person_id}/{item_id}")
 def save_verdict(
-    request: Request, database: Data, person_id: Reviewer, item_id: RowId, form: Submission, chosen: Filter
+    request: Request, database: Data, person_id: PersonId, item_id: RowId, form: Submission, chosen: Filter
 ) -> Response:
     """Keep what somebody decided about an item, take the last verdict back, or step to another item."""
     choice = field(form, "choice", limit=40)
     with database.read() as session:
-        person, review = _person_and_review(session, person_id)
+        person, review = _person_and_review(request, session, person_id)
         item = session.get(ReviewItemRow, item_id)
         if item is None or item.review_id != review.id:
             raise Refusal(404, "refused_text")

@@ -85,6 +85,38 @@ def start(session: Session, survey: SurveyRow, *, invitation: InvitationRow | No
     return participant
 
 
+def last_followed(
+    session: Session, survey: SurveyRow, links: Sequence[str]
+) -> ParticipantRow | InvitationRow | None:
+    """As whom a browser came to a survey last: a participant, or somebody with a personal link that nobody has used.
+
+    Args:
+        session: A session.
+        survey: The survey.
+        links: Digests of what the browser may open, the latest last.
+    """
+    participants = session.scalars(
+        select(ParticipantRow).where(
+            ParticipantRow.survey_id == survey.id, ParticipantRow.withdrawal_digest.in_(links)
+        )
+    )
+    invitations = session.scalars(
+        select(InvitationRow)
+        .outerjoin(ParticipantRow, ParticipantRow.invitation_id == InvitationRow.id)
+        .where(
+            InvitationRow.survey_id == survey.id,
+            InvitationRow.token_digest.in_(links),
+            InvitationRow.revoked_at.is_(None),
+            ParticipantRow.id.is_(None),
+        )
+    )
+    known: dict[str, ParticipantRow | InvitationRow] = {
+        **{participant.withdrawal_digest: participant for participant in participants},
+        **{invitation.token_digest: invitation for invitation in invitations},
+    }
+    return next((known[link] for link in reversed(links) if link in known), None)
+
+
 def withdrawal_code(session: Session, participant: ParticipantRow) -> str:
     """The code that deletes a participant's rows. It is derived, so that it can be shown again but is not stored."""
     return _code(session, participant.pseudonym)

@@ -12,7 +12,15 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.web.pages import interface_language, page, words
-from evenhand.web.routing import Data, Position, RowId, redirect
+from evenhand.web.routing import (
+    Data,
+    Position,
+    RowId,
+    known_links,
+    redirect,
+    remember_link,
+    require_links,
+)
 from evenhand.web.security import (
     Refusal,
     Submission,
@@ -47,7 +55,6 @@ router = APIRouter()
 
 LONGEST_ANSWER = 1000
 LONGEST_DETAIL = 200
-MOST_SURVEYS = 20
 
 
 @router.get("/s/{name}")
@@ -55,14 +62,13 @@ def show_consent(request: Request, database: Data, name: str) -> Response:
     """The consent, which comes first; who has started goes on."""
     with database.read() as session:
         survey = survey_in_address(session, name)
-        for known in request.session.get("participants", []):
-            participant = session.get(ParticipantRow, known)
-            if participant is not None and participant.survey_id == survey.id:
-                return redirect(f"/take/{participant.id}")
+        last = participation.last_followed(session, survey, known_links(request))
+        if isinstance(last, ParticipantRow):
+            return redirect(f"/take/{last.id}")
         definition = definition_of(latest_version(session, survey))
         if not takes_answers(survey):
             return page(request, "survey_closed", language=definition.language, reason="closed_text")
-        if definition.access is Access.INVITED and _invitation(request, session, survey) is None:
+        if definition.access is Access.INVITED and last is None:
             return page(request, "survey_closed", language=definition.language, reason="invited_only")
         return _consent_page(request, session, survey)
 
@@ -100,9 +106,9 @@ def open_invitation(request: Request, database: Data, token: str) -> Response:
             select(ParticipantRow).where(ParticipantRow.invitation_id == invitation.id)
         )
         if participant is not None:
-            _remember(request, participant.id)
+            remember_link(request, participant.withdrawal_digest)
             return redirect(f"/take/{participant.id}")
-        request.session["invitation"] = invitation.id
+        remember_link(request, invitation.token_digest)
         return redirect(f"/s/{session.get_one(SurveyRow, invitation.survey_id).name}")
 
 
@@ -113,15 +119,15 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
         raise Refusal(422, "refused_answer")
     with database.write() as session:
         survey = survey_in_address(session, name)
-        invitation = _invitation(request, session, survey)
+        last = participation.last_followed(session, survey, known_links(request))
+        invitation = last if isinstance(last, InvitationRow) else None
         invited_only = definition_of(latest_version(session, survey)).access is Access.INVITED
         if not takes_answers(survey) or (invited_only and invitation is None):
             return redirect(f"/s/{name}")
         if not _has_seen_consent(session, survey, field(form, "version", limit=20)):
             return _consent_page(request, session, survey, notice="consent_changed")
         participant = participation.start(session, survey, invitation=invitation)
-        _remember(request, participant.id)
-        request.session.pop("invitation", None)
+        remember_link(request, participant.withdrawal_digest)
         return redirect(f"/take/{participant.id}")
 
 
@@ -131,27 +137,26 @@ def _has_seen_consent(session: Session, survey: SurveyRow, number: str) -> bool:
     return bool(shown) and shown[0].consent_version == latest_version(session, survey).consent_version
 
 
-async def participant_of(request: Request, participant_id: RowId) -> int:
-    """The id in the address, if it is this session's."""
-    if participant_id not in request.session.get("participants", []):
-        raise Refusal(403, "refused_link")
+async def participant_id_in_address(request: Request, participant_id: RowId) -> int:
+    """The id in the address; that it is of this browser's session is for ``_participant`` to say."""
+    require_links(request)
     return participant_id
 
 
-Participant = Annotated[int, Depends(participant_of)]
+ParticipantId = Annotated[int, Depends(participant_id_in_address)]
 
 
 @router.get("/take/{participant_id}")
 def show_stage(
     request: Request,
     database: Data,
-    participant_id: Participant,
+    participant_id: ParticipantId,
     at: Position = None,
     problem: Literal["remarks", "empty"] | None = None,
 ) -> Response:
     """Where the participant is: screening, questions, a prompt, or the end."""
     with database.read() as session:
-        participant = _participant(session, participant_id)
+        participant = _participant(request, session, participant_id)
         definition = participation.definition_for(session, participant)
         survey = session.get_one(SurveyRow, participant.survey_id)
         shared: dict[str, Any] = {
@@ -189,10 +194,12 @@ def show_stage(
 
 
 @router.post("/take/{participant_id}/screening")
-def put_screening(database: Data, participant_id: Participant, form: Submission) -> Response:
+def put_screening(
+    request: Request, database: Data, participant_id: ParticipantId, form: Submission
+) -> Response:
     """Decide whether somebody can take part."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.SCREENING)
+        participant = _participant(request, session, participant_id, stage=Stage.SCREENING)
         definition = participation.definition_for(session, participant)
         answers = {question.id: field(form, f"screening-{question.id}") for question in definition.screening}
         if not all(answers.values()):
@@ -202,10 +209,12 @@ def put_screening(database: Data, participant_id: Participant, form: Submission)
 
 
 @router.post("/take/{participant_id}/questions")
-def put_questions(database: Data, participant_id: Participant, form: Submission) -> Response:
+def put_questions(
+    request: Request, database: Data, participant_id: ParticipantId, form: Submission
+) -> Response:
     """Keep what the participant told about themselves."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.QUESTIONS)
+        participant = _participant(request, session, participant_id, stage=Stage.QUESTIONS)
         answers = {}
         for question in participation.definition_for(session, participant).demographics:
             given = field(form, f"question-{question.id}", limit=LONGEST_DETAIL)
@@ -216,13 +225,15 @@ def put_questions(database: Data, participant_id: Participant, form: Submission)
 
 
 @router.post("/take/{participant_id}/answers/{position}")
-def put_answer(database: Data, participant_id: Participant, position: RowId, form: Submission) -> Response:
+def put_answer(
+    request: Request, database: Data, participant_id: ParticipantId, position: RowId, form: Submission
+) -> Response:
     """Keep an answer, or that a prompt was skipped; then on to the next, or back."""
     choice = field(form, "choice", limit=20)
     written = "" if choice == "skip" else field(form, "answer", limit=LONGEST_ANSWER)
     home = f"/take/{participant_id}"
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        participant = _participant(request, session, participant_id, stage=Stage.WRITING)
         if position >= len(participant.prompts):
             raise Refusal(404, "refused_page")
         if choice == "previous" and not written:
@@ -244,18 +255,28 @@ def put_answer(database: Data, participant_id: Participant, position: RowId, for
 
 
 @router.post("/take/{participant_id}/stop")
-def stop(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
+def stop(
+    request: Request,
+    database: Data,
+    participant_id: ParticipantId,
+    form: Submission,  # noqa: ARG001  it has the token
+) -> Response:
     """Somebody stops before the end, and comes to the debriefing; what they wrote is kept."""
     with database.write() as session:
-        participation.stop(session, _participant(session, participant_id, stage=Stage.WRITING))
+        participation.stop(session, _participant(request, session, participant_id, stage=Stage.WRITING))
     return redirect(f"/take/{participant_id}")
 
 
 @router.post("/take/{participant_id}/resume")
-def resume(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
+def resume(
+    request: Request,
+    database: Data,
+    participant_id: ParticipantId,
+    form: Submission,  # noqa: ARG001  it has the token
+) -> Response:
     """Somebody who stopped goes on after all."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.STOPPED)
+        participant = _participant(request, session, participant_id, stage=Stage.STOPPED)
         if not takes_answers(session.get_one(SurveyRow, participant.survey_id)):
             raise Refusal(409, "refused_closed")
         participation.resume(participant)
@@ -275,12 +296,12 @@ def show_help(request: Request, database: Data, name: str) -> HTMLResponse:
 
 @router.post("/take/{participant_id}/check/{position}")
 def check(
-    request: Request, database: Data, participant_id: Participant, position: RowId, form: Submission
+    request: Request, database: Data, participant_id: ParticipantId, position: RowId, form: Submission
 ) -> JSONResponse:
     """What is noticed while somebody writes; nothing is kept."""
     written = field(form, "answer", limit=LONGEST_ANSWER)
     with database.read() as session:
-        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        participant = _participant(request, session, participant_id, stage=Stage.WRITING)
         if not written or position >= len(participant.prompts):
             return JSONResponse([])
         checked = participation.check_written(session, participant, position, written)
@@ -301,10 +322,10 @@ def _key(remark: str) -> str:
 
 
 @router.get("/take/{participant_id}/pictures/{name}")
-def show_picture(database: Data, participant_id: Participant, name: str) -> Response:
+def show_picture(request: Request, database: Data, participant_id: ParticipantId, name: str) -> Response:
     """A picture of the survey."""
     with database.read() as session:
-        participant = _participant(session, participant_id)
+        participant = _participant(request, session, participant_id)
         picture = session.scalar(
             select(PictureRow).where(PictureRow.survey_id == participant.survey_id, PictureRow.name == name)
         )
@@ -338,11 +359,13 @@ def survey_in_address(session: Session, name: str) -> SurveyRow:
         raise Refusal(404, "refused_page") from None
 
 
-def _participant(session: Session, participant_id: int, *, stage: Stage | None = None) -> ParticipantRow:
-    """A participant who has not withdrawn, whose link is not revoked, and who is at a stage."""
+def _participant(
+    request: Request, session: Session, participant_id: int, *, stage: Stage | None = None
+) -> ParticipantRow:
+    """A participant of this browser's session who has not withdrawn, whose link is open, and who is at a stage."""
     participant = session.get(ParticipantRow, participant_id)
-    if participant is None:
-        raise Refusal(404, "refused_link")
+    if participant is None or participant.withdrawal_digest not in known_links(request):
+        raise Refusal(403, "refused_link")
     if participant.invitation_id is not None:
         invitation = session.get(InvitationRow, participant.invitation_id)
         if invitation is not None and invitation.revoked_at is not None:
@@ -350,21 +373,6 @@ def _participant(session: Session, participant_id: int, *, stage: Stage | None =
     if stage is not None and participant.state != stage.value:
         raise Refusal(409, "refused_form")
     return participant
-
-
-def _invitation(request: Request, session: Session, survey: SurveyRow) -> InvitationRow | None:
-    """The unused personal link that this session followed to the survey, if any."""
-    known = request.session.get("invitation")
-    invitation = session.get(InvitationRow, known) if known is not None else None
-    if invitation is None or invitation.survey_id != survey.id or invitation.revoked_at is not None:
-        return None
-    used = session.scalar(select(ParticipantRow.id).where(ParticipantRow.invitation_id == invitation.id))
-    return invitation if used is None else None
-
-
-def _remember(request: Request, participant_id: int) -> None:
-    known = [known for known in request.session.get("participants", []) if known != participant_id]
-    request.session["participants"] = [*known, participant_id][-MOST_SURVEYS:]
 
 
 def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow) -> date:
