@@ -17,7 +17,7 @@ from evenhand.stats.group_shares import (
     gap_equivalence,
     widest_gap_interval,
 )
-from evenhand.stats.intervals import BOOTSTRAP, JACKKNIFE, JACKKNIFE_LOGIT, WILSON, Interval
+from evenhand.stats.intervals import SKEWED_JACKKNIFE, SKEWED_JACKKNIFE_LOGIT, WILSON, Interval
 from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
@@ -75,8 +75,8 @@ def test_groups_that_are_alike_in_every_context_do_not_differ() -> None:
 
 
 def test_the_way_of_the_interval_follows_the_number_of_contexts() -> None:
-    assert CountedShares(some_counts(10)).interval(GAP, resampling=FEW).method == BOOTSTRAP
-    assert CountedShares(some_counts(5)).interval(GAP, resampling=FEW).method == JACKKNIFE
+    assert CountedShares(some_counts(10)).interval(GAP, resampling=FEW).method == SKEWED_JACKKNIFE
+    assert CountedShares(some_counts(5)).interval(GAP, resampling=FEW).method == SKEWED_JACKKNIFE
     assert "two contexts" in (CountedShares(some_counts(1)).interval(GAP, resampling=FEW).reason or "")
 
 
@@ -294,7 +294,7 @@ def test_net_regard_of_few_contexts_stays_on_its_scale() -> None:
     assert plain.low < -150
     assert plain.high > 190
     found = shares.group_interval(OF_FIRST, resampling=FEW)
-    assert found.method == JACKKNIFE_LOGIT
+    assert found.method == SKEWED_JACKKNIFE_LOGIT
     # By hand: the mean of 90, 60 and -80 with a standard error of 53.644, on the logit of its place from -100 to 100.
     place, error = (23 + 1 / 3 + 100) / 200, math.sqrt((66.667**2 + 36.667**2 + 103.333**2) / 2 / 3) / 200
     reach = stats.t.ppf(0.975, 2) * error / (place * (1 - place))
@@ -343,12 +343,12 @@ def test_an_interval_that_is_cut_says_so() -> None:
     )
     found = CountedShares(counts).interval_on_scale(GAP, resampling=FEW)
     assert (found.low, found.high) == (-200, 200)
-    assert found.method == f"{JACKKNIFE}, cut at the end of the scale"
+    assert found.method == f"{SKEWED_JACKKNIFE}, cut at the end of the scale"
     within = CountedShares(some_counts(5)).interval_on_scale(GAP, resampling=FEW)
-    assert within.method == JACKKNIFE
+    assert within.method == SKEWED_JACKKNIFE
 
 
 def test_a_corrected_figure_beyond_its_scale_is_the_end_of_its_interval() -> None:
-    beyond = Interval(60.0, 120.0, JACKKNIFE)
+    beyond = Interval(60.0, 120.0, SKEWED_JACKKNIFE)
     assert beyond.on_logit(-100.0, 100.0, value=103.0) == beyond.within(-100.0, 100.0, value=103.0)
     assert beyond.within(-100.0, 100.0, value=103.0).high == 103.0
