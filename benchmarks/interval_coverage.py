@@ -115,7 +115,9 @@ def false_differences(correlation: float, *, draws: int, seed: int = 1) -> tuple
     return mcnemar, clustered
 
 
-def shares_kept(count: int, unequal: float, *, draws: int, seed: int = 1) -> tuple[float, float, float, float]:
+def shares_kept(
+    count: int, unequal: float, *, draws: int, seed: int = 1
+) -> tuple[float, float, float, float]:
     """How often perplexity without any loss is called kept, by the interval of a certificate and by a t interval.
 
     First of documents whose effects are normal with a standard deviation of the margin, then of documents without any.

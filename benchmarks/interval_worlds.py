@@ -245,9 +245,7 @@ def document_worlds() -> Iterator[World[Losses]]:
     for effects in ("normal", "exponential", "one in ten"):
         for count, unequal in DOCUMENTS:
             drawn = Documents(count, effects, unequal)
-            yield World(
-                "perplexity", str(drawn), 1.0, drawn, perplexity_interval, plain_perplexity_interval
-            )
+            yield World("perplexity", str(drawn), 1.0, drawn, perplexity_interval, plain_perplexity_interval)
 
 
 # Occupations and structures

@@ -17,7 +17,7 @@ from evenhand.stats.group_shares import (
     gap_equivalence,
     widest_gap_interval,
 )
-from evenhand.stats.intervals import SKEWED_JACKKNIFE, SKEWED_JACKKNIFE_LOGIT, WILSON, Interval
+from evenhand.stats.intervals import JACKKNIFE_LOGIT, SKEWED_JACKKNIFE, WILSON, Interval, skewed_interval
 from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
@@ -74,9 +74,16 @@ def test_groups_that_are_alike_in_every_context_do_not_differ() -> None:
     assert shares.interval(GAP, resampling=FEW).reason is not None
 
 
-def test_the_way_of_the_interval_follows_the_number_of_contexts() -> None:
-    assert CountedShares(some_counts(10)).interval(GAP, resampling=FEW).method == SKEWED_JACKKNIFE
-    assert CountedShares(some_counts(5)).interval(GAP, resampling=FEW).method == SKEWED_JACKKNIFE
+def test_intervals_over_contexts_leave_each_out_and_allow_for_skewness() -> None:
+    for contexts in (5, 10):
+        shares = CountedShares(some_counts(contexts))
+        found = shares.interval(GAP, resampling=FEW)
+        own = np.array([shares.value(GAP)] * contexts)
+        for left in range(contexts):
+            own[left] = CountedShares(np.delete(shares.counts, left, axis=0)).value(GAP)
+        expected = skewed_interval(shares.value(GAP), own, confidence=0.95)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+        assert found.method == SKEWED_JACKKNIFE
     assert "two contexts" in (CountedShares(some_counts(1)).interval(GAP, resampling=FEW).reason or "")
 
 
@@ -294,7 +301,7 @@ def test_net_regard_of_few_contexts_stays_on_its_scale() -> None:
     assert plain.low < -150
     assert plain.high > 190
     found = shares.group_interval(OF_FIRST, resampling=FEW)
-    assert found.method == SKEWED_JACKKNIFE_LOGIT
+    assert found.method == JACKKNIFE_LOGIT
     # By hand: the mean of 90, 60 and -80 with a standard error of 53.644, on the logit of its place from -100 to 100.
     place, error = (23 + 1 / 3 + 100) / 200, math.sqrt((66.667**2 + 36.667**2 + 103.333**2) / 2 / 3) / 200
     reach = stats.t.ppf(0.975, 2) * error / (place * (1 - place))

@@ -248,15 +248,16 @@ def test_the_end_on_the_side_of_the_skew_is_halls_and_the_other_one_that_of_t(si
     assert ends[1] > mean + 1.2 * reach * error
 
 
-def test_an_end_never_comes_back_as_values_become_more_skewed() -> None:
+def test_an_end_never_comes_back_as_values_become_more_skewed_and_stays_of_use() -> None:
     """Hall's transformation alone would bring it back: one far value among six would have a shorter interval."""
-    reaches = []
-    for far in (1.0, 2.0, 4.0, 10.0, 1000.0):
+    reach, reaches = float(stats.t.ppf(0.975, 5)), []
+    for far in (0.5, 0.6, 0.7, 1.0, 2.0, 4.0, 10.0, 1000.0):
         values = np.array([0.0, 0.1, 0.2, 0.3, 0.4, far])
         found = skewed_mean(values)
         reaches.append((found.high - values.mean()) / (values.std(ddof=1) / math.sqrt(6)))
-    assert min(np.diff(reaches)) > -0.01
-    assert reaches[-1] < 12
+    assert reaches[0] == pytest.approx(reach)
+    assert min(np.diff(reaches)) > -1e-12
+    assert reaches[-1] == pytest.approx(2.5 * reach)
 
 
 def test_two_values_and_values_that_are_alike_have_no_skewness() -> None:

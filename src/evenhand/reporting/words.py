@@ -61,7 +61,9 @@ def unseen_words(clusters: int, noun: str, *, what: str) -> str:
     share = unseen_share(clusters)
     if share <= _MOST_UNSEEN:
         return ""
-    return f"With {plural(clusters, noun)}, {what} that only {share:.0%} of such {noun}s have could go unseen."
+    return (
+        f"With {plural(clusters, noun)}, {what} that only {share:.0%} of such {noun}s have could go unseen."
+    )
 
 
 def lean_of(estimate: Estimate, neutral: float) -> Lean:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.cluster_shares import profile_interval, share_interval
-from evenhand.stats.intervals import Interval, skewed_interval, wilson_interval
+from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, skewed_interval, wilson_interval
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL, Equivalence
 from evenhand.stats.resampling import (
     Floats,
@@ -73,7 +73,8 @@ class GroupShares(ABC):
     def group_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of a contrast of one group, such as its net regard, whose ends are possible."""
         found = self.interval(contrast, resampling=resampling)
-        return found.on_logit(*self.limits(contrast), value=self.value(contrast))
+        keep = found.on_logit if self.contexts < FEWEST_FOR_BOOTSTRAP else found.within
+        return keep(*self.limits(contrast), value=self.value(contrast))
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of the share of one label in one group, whose entry is the only one of the contrast."""
