@@ -207,7 +207,7 @@ def table(draws: int, *, seed: int, workers: int = 1) -> str:
         lines.append(f"| {correlation:g} | {_percent([mcnemar])} | {_percent([clustered])} |")
     lines += [
         "",
-        "| perplexity without any loss | effects sd 1%: called kept | t interval | no effects: called kept | t interval |",
+        "| perplexity without any loss | effects of sd 1%: kept | by t | no effects: kept | by t |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for count, unequal in DOCUMENTS:

@@ -23,7 +23,6 @@ from evenhand.lab.regard_coverage import (
 )
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, GapShape, PlantedGap
 
-
 SKEWED = PlantedGap(gap=5.0, texts=400, spread=15.0)
 """Contexts whose gaps are skewed, which many texts show: standard deviation 15 points, and gaps of up to 5."""
 
@@ -62,8 +61,8 @@ def table(studies: int, seed: int) -> Iterator[str]:
         own = coverage(world, studies=studies, seed=seed + place)
         yield (
             f"| {world.plan.gap:g} | {world.labels} | {world.treatment} | {100 * own.share:.1f}% | "
-            f"{100 * own.below:.1f}% | {100 * own.above:.1f}% | {own.error:+.1f} | {own.length:.1f} | {100 * own.rejected:.1f}% | "
-            f"{100 * own.shown:.1f}% |"
+            f"{100 * own.below:.1f}% | {100 * own.above:.1f}% | {own.error:+.1f} | {own.length:.1f} | "
+            f"{100 * own.rejected:.1f}% | {100 * own.shown:.1f}% |"
         )
 
 

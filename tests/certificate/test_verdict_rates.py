@@ -427,7 +427,7 @@ def test_perplexity_at_its_margin_is_rarely_called_kept(count: int, size: int, u
 def document_losses(
     generator: np.random.Generator, effects: str, count: int, *, loss: float = 1.0
 ) -> tuple[HeldOutLoss, HeldOutLoss, np.ndarray]:
-    """Text of documents whose perplexity rises by a loss on average: in all alike, in some far more, or in one of ten."""
+    """Text whose perplexity rises by a loss on average: in all documents alike, more in some, or in one of ten."""
     rise = {
         "normal": generator.normal(0, 1, count),
         "exponential": generator.exponential(1, count) - 1,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.lab.regard_coverage import RegardWorld, counted, coverage, prediction_powered, unconfused
 from evenhand.core.errors import EvenhandError
+from evenhand.lab.regard_coverage import RegardWorld, counted, coverage, prediction_powered, unconfused
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, GapShape, PlantedGap
 
 STUDIES = 200

@@ -7,10 +7,11 @@ expanded percentile interval); the plain percentile interval is too short with f
 With two to nine clusters no bootstrap is honest: three clusters have ten distinct resamples. There the
 delete-one-cluster jackknife with a t quantile is used, which is wide because little is known.
 
-A mean over documents or over contexts often has a few that are far off. A t interval then ends too soon on their side:
-a sample without them has a low mean and a small error. There the jackknife is used whatever their number, and the end
-on that side goes as far as the skewness asks (Hall 1992, "On the removal of skewness by transformation"). The skewness of
-a few values is below the true one, so it is raised. What a sample has none of, no interval knows: ``unseen_share``.
+Of documents or contexts a few are often far from the rest. A t interval then ends too soon on their side: a sample
+without them has a low mean and a small error. So their means have the jackknife whatever their number, and its end on
+that side goes out as far as their skewness asks (Hall 1992, "On the removal of skewness by transformation"). A sample
+shows less skewness than there is, so it is raised. What a sample has none of, no interval can allow for:
+``unseen_share`` says how much that may be.
 
 A value that is the smaller of two, such as ICAT, has a kink where they are equal: every resample moves it down there.
 So the two are resampled on their own, and their intervals give that of the smaller.
@@ -179,11 +180,11 @@ _FEWEST_SKEWED = 3
 
 _HIDDEN_SKEWNESS = 5.0
 """Divided by the number of values, by how much the usual estimate of skewness is raised. Of n exponential values it is
-2 / (1 + 7.5 / n) on average instead of 2. Raised by two thirds of that, intervals of a dozen documents err in 4% at most
-(``benchmarks/interval_coverage.py``); all of it would cost more where a few values are normal."""
+2 / (1 + 7.5 / n) on average instead of 2. With two thirds of what is missing, intervals of a dozen documents err in 4%
+at most (``benchmarks/interval_coverage.py``); all of it would lengthen those of a few normal values more."""
 
 _FARTHEST_END = 2.5
-"""Times as far as without skewness. The transformation is for small skewness, and would make ends of few values useless."""
+"""Times as far as without skewness. The transformation is for small skewness; ends of few values would say nothing."""
 
 
 def _skewed_reach(reach: float, skewness: float) -> float:

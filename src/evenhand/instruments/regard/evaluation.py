@@ -40,7 +40,8 @@ def _few_contexts(result: RegardResult) -> Iterator[str]:
             of_kind, within = (f" of {kind}", " in them alone") if kind else ("", "")
             yield (
                 f"There are {part.contexts} contexts{of_kind}. Exchanging groups within so few never gives a p-value "
-                f"below {2.0 ** (1 - part.contexts):.3f}, so no gap can be shown{within}. Use {FEWEST_CONTEXTS} or more."
+                f"below {2.0 ** (1 - part.contexts):.3f}, so no gap can be shown{within}. "
+                f"Use {FEWEST_CONTEXTS} or more."
             )
 
 
