@@ -127,7 +127,7 @@ def test_groups_with_no_occupation_in_common_are_apart_as_far_as_so_few_contexts
     rows = {"women": ["a nurse"] * 8, "men": ["a cook"] * 8}
     found = searched(rows).report(LIST, resampling=FEW).divergences[0].divergence
     contexts = found.clusters
-    assert (found.low, found.high) == (pytest.approx(0.025 ** (1 / contexts)), 1.0)
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / contexts), 1.0))
 
 
 def test_a_group_that_names_nothing_has_no_divergence() -> None:
