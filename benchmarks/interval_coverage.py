@@ -22,21 +22,26 @@ from typing import Any
 
 import numpy as np
 from interval_worlds import (
+    DOCUMENTS,
     MALOR_GRID,
     MALOR_OTHERS,
     PART_GRID,
     RESAMPLING,
     STEREOSET,
+    Documents,
     Ends,
     Scores,
     Terms,
     World,
     beta,
     difference_worlds,
+    document_worlds,
     icat_worlds,
     macro_icat_worlds,
     malor_worlds,
     part_worlds,
+    perplexity_interval,
+    plain_perplexity_interval,
     share_worlds,
 )
 from paired_worlds import PAIRED_SIZES, evidence_worlds, knowledge_worlds, shrunk_worlds
@@ -110,6 +115,24 @@ def false_differences(correlation: float, *, draws: int, seed: int = 1) -> tuple
     return mcnemar, clustered
 
 
+def shares_kept(
+    count: int, unequal: float, *, draws: int, seed: int = 1
+) -> tuple[float, float, float, float]:
+    """How often perplexity without any loss is called kept, by the interval of a certificate and by a t interval.
+
+    First of documents whose effects are normal with a standard deviation of the margin, then of documents without any.
+    """
+    generator = np.random.default_rng(seed)
+    kept = np.zeros(4)
+    for _ in range(draws):
+        for place, effects in enumerate(("normal", "none")):
+            losses = Documents(count, effects, unequal, loss=0.0)(generator)
+            ends = perplexity_interval(losses), plain_perplexity_interval(losses)
+            kept[2 * place : 2 * place + 2] += [high <= 1.0 for _, high in ends]
+    first, second, third, fourth = (kept / draws).tolist()
+    return first, second, third, fourth
+
+
 @lru_cache(maxsize=1)
 def all_worlds() -> tuple[World[Any], ...]:
     """Every world of the table, in its order."""
@@ -123,6 +146,7 @@ def all_worlds() -> tuple[World[Any], ...]:
         *shrunk_worlds(*PAIRED_SIZES),
         *evidence_worlds(),
         *knowledge_worlds(),
+        *document_worlds(),
     )
 
 
@@ -181,6 +205,15 @@ def table(draws: int, *, seed: int, workers: int = 1) -> str:
     for correlation in (0.0, 0.05, 0.1, 0.2):
         mcnemar, clustered = false_differences(correlation, draws=draws, seed=seed)
         lines.append(f"| {correlation:g} | {_percent([mcnemar])} | {_percent([clustered])} |")
+    lines += [
+        "",
+        "| perplexity without any loss | effects of sd 1%: kept | by t | no effects: kept | by t |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for count, unequal in DOCUMENTS:
+        shares = shares_kept(count, unequal, draws=draws, seed=seed)
+        cells = " | ".join(_percent([share]) for share in shares)
+        lines.append(f"| {count} documents{' of very unequal length' if unequal else ''} | {cells} |")
     return "\n".join(lines)
 
 

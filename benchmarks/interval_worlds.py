@@ -13,10 +13,13 @@ from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
+from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.instruments.malor.comparison import BASE_RATE, MALOR_MEASURE, SPREAD, LeanMeasure
 from evenhand.instruments.malor.estimates import LogRatios, malor
+from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Resampling
 
@@ -164,6 +167,85 @@ def share_worlds() -> Iterator[World[ClusterTotals]]:
                 term_intervals("SS"),
                 plain_intervals("SS"),
             )
+
+
+# Documents
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Held-out text whose perplexity rises by a share on average, in some documents more than in others."""
+
+    count: int
+    effects: str
+    """How documents differ: ``normal``, ``exponential``, ``one in ten`` of which all bear the loss, or not at all."""
+    unequal: float = 0.0
+    """Standard deviation of the logarithm of their lengths."""
+    loss: float = 1.0
+    """The rise, in percent."""
+    sentences: int = 40
+
+    def __call__(self, generator: np.random.Generator) -> Losses:
+        """What two models make of it."""
+        rise = {
+            "none": np.zeros(self.count),
+            "normal": generator.normal(size=self.count),
+            "exponential": generator.exponential(size=self.count) - 1,
+            "one in ten": np.where(generator.random(self.count) < 0.1, 9.0, -1.0),
+        }[self.effects]
+        sizes = np.maximum(2, self.sentences * generator.lognormal(0, self.unequal, self.count)).astype(int)
+        documents = np.repeat(np.arange(self.count), sizes)
+        tokens = generator.integers(3, 12, len(documents))
+        mean = math.log1p(self.loss / 100) + (0.01 * rise)[documents]
+        changes = tokens * mean + np.sqrt(tokens) * generator.normal(0, 0.1, len(tokens))
+        return HeldOutLoss(np.zeros(len(tokens)), tokens), HeldOutLoss(changes, tokens), documents
+
+    def __str__(self) -> str:
+        lengths = " of very unequal length" if self.unequal else ""
+        return f"{self.count} documents{lengths}, effects: {self.effects}"
+
+
+Losses: TypeAlias = tuple[HeldOutLoss, HeldOutLoss, npt.NDArray[np.int64]]
+
+
+def perplexity_interval(losses: Losses) -> Ends:
+    """The interval as a certificate has it, in percent."""
+    before, after, documents = losses
+    found = perplexity_row(before, after, margin=1.0, resampling=RESAMPLING, documents=documents).difference
+    return found.low, found.high
+
+
+def plain_perplexity_interval(losses: Losses) -> Ends:
+    """The t interval of the mean over documents, which takes them for normal."""
+    _, after, documents = losses
+    tops, sizes = (np.bincount(documents, weights=values) for values in (after.nats, after.tokens))
+    value = tops.sum() / sizes.sum()
+    deviations = (tops.sum() - tops) / (sizes.sum() - sizes) - value
+    error = math.sqrt((len(tops) - 1) / len(tops) * float(deviations @ deviations))
+    reach = error * float(special.stdtrit(sizes.sum() ** 2 / (sizes @ sizes) - 1, 0.975))
+    low, high = 100 * np.expm1([value - reach, value + reach])
+    return float(low), float(high)
+
+
+DOCUMENTS = (
+    (5, 0.0),
+    (12, 0.0),
+    (12, 0.7),
+    (30, 0.0),
+    (60, 0.0),
+    (60, 0.7),
+    (100, 0.0),
+    (100, 0.7),
+)
+"""How many there are, and how unequal their lengths are."""
+
+
+def document_worlds() -> Iterator[World[Losses]]:
+    """Perplexity that rises by the margin of 1% exactly: an interval that ends below says that it was kept."""
+    for effects in ("normal", "exponential", "one in ten"):
+        for count, unequal in DOCUMENTS:
+            drawn = Documents(count, effects, unequal)
+            yield World("perplexity", str(drawn), 1.0, drawn, perplexity_interval, plain_perplexity_interval)
 
 
 # Occupations and structures

@@ -21,7 +21,10 @@ from evenhand.lab.regard_coverage import (
     prediction_powered,
     unconfused,
 )
-from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap
+from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, GapShape, PlantedGap
+
+SKEWED = PlantedGap(gap=5.0, texts=400, spread=15.0)
+"""Contexts whose gaps are skewed, which many texts show: standard deviation 15 points, and gaps of up to 5."""
 
 
 def worlds() -> Iterator[RegardWorld]:
@@ -36,6 +39,10 @@ def worlds() -> Iterator[RegardWorld]:
         yield RegardWorld(
             "right, 20 contexts of 30 texts", "as labelled", counted, replace(plan, contexts=20, texts=30)
         )
+        for shape in (GapShape.EXPONENTIAL, GapShape.ONE_IN_TEN) if gap <= SKEWED.gap else ():
+            for contexts in (10, 30, 60):
+                drawn = replace(SKEWED, gap=gap, contexts=contexts, shape=shape)
+                yield RegardWorld(f"right, {contexts} contexts, {shape}", "as labelled", counted, drawn)
         for labels, own in (("23% wrong", wrong), ("and biased against the second group", biased)):
             plan = replace(own, gap=gap)
             yield RegardWorld(labels, "as labelled", counted, plan)
@@ -45,13 +52,17 @@ def worlds() -> Iterator[RegardWorld]:
 
 def table(studies: int, seed: int) -> Iterator[str]:
     """The table as Markdown, row by row."""
-    yield "| planted gap | labels | treatment | intervals that hold it | below | above | mean error | mean length |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield (
+        "| planted gap | labels | treatment | intervals that hold it | below | above | mean error | mean length | test "
+        "below 5% | shown |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for place, world in enumerate(worlds()):
         own = coverage(world, studies=studies, seed=seed + place)
         yield (
             f"| {world.plan.gap:g} | {world.labels} | {world.treatment} | {100 * own.share:.1f}% | "
-            f"{100 * own.below:.1f}% | {100 * own.above:.1f}% | {own.error:+.1f} | {own.length:.1f} |"
+            f"{100 * own.below:.1f}% | {100 * own.above:.1f}% | {own.error:+.1f} | {own.length:.1f} | "
+            f"{100 * own.rejected:.1f}% | {100 * own.shown:.1f}% |"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard import occupation_shares
 from evenhand.instruments.regard.occupation_shares import (
+    OccupationDivergence,
     OccupationSearch,
     jensen_shannon,
     occupation_shifts,
@@ -78,6 +81,53 @@ def test_divergence_is_held_against_chance() -> None:
     alike = searched(same).report(LIST, resampling=FEW).divergences[0]
     assert alike.divergence.value == pytest.approx(0.0)
     assert alike.p_value == 1.0
+
+
+def divergence_of_drawn(generator: np.random.Generator, *, apart: float) -> OccupationDivergence:
+    """Of texts in twelve contexts, 5 about each group; some of those about men name what no others do."""
+    popular = 1 / np.arange(1, 21)
+    texts, found = [], []
+    for context in range(12):
+        for group in ("women", "men"):
+            for _ in range(5):
+                name = str(generator.choice(20, p=popular / popular.sum()))
+                own = group == "men" and generator.random() < apart
+                texts.append(
+                    GroupText(text="A text.", group=group, context=f"context {context}", kind="occupation")
+                )
+                found.append({f"{'other ' if own else ''}{name}"})
+    search = OccupationSearch.of(texts, found, groups=("women", "men"))
+    return search.report(LIST, resampling=FEW).divergences[0]
+
+
+def test_divergence_of_groups_that_are_alike_has_an_interval_at_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance alone gives 0.13 here. A bootstrap over contexts starts above 0 every time."""
+    monkeypatch.setattr(occupation_shares, "_SHUFFLES", 40)
+    generator = np.random.default_rng(8)
+    found = [divergence_of_drawn(generator, apart=0.0) for _ in range(80)]
+    assert np.mean([own.divergence.value for own in found]) > 0.12
+    assert np.mean([own.divergence.low > 0 for own in found]) <= 0.08
+    assert all(own.divergence.low <= own.divergence.value <= own.divergence.high for own in found)
+
+
+@pytest.mark.parametrize("apart", [0.4, 0.8])
+def test_the_divergence_of_all_texts_there_could_be_is_held(
+    apart: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(occupation_shares, "_SHUFFLES", 40)
+    # By definition: what both share, and what only men have, each against the mean of the two distributions.
+    shared = 1 - apart
+    truth = 0.5 * (-math.log2((1 + shared) / 2) + shared * math.log2(2 * shared / (1 + shared)) + apart)
+    generator = np.random.default_rng(9)
+    found = [divergence_of_drawn(generator, apart=apart).divergence for _ in range(80)]
+    assert np.mean([own.low <= truth <= own.high for own in found]) >= 0.89
+
+
+def test_groups_with_no_occupation_in_common_are_apart_as_far_as_so_few_contexts_tell() -> None:
+    rows = {"women": ["a nurse"] * 8, "men": ["a cook"] * 8}
+    found = searched(rows).report(LIST, resampling=FEW).divergences[0].divergence
+    contexts = found.clusters
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / contexts), 1.0))
 
 
 def test_a_group_that_names_nothing_has_no_divergence() -> None:

@@ -198,6 +198,15 @@ def test_few_contexts_cannot_show_a_gap_and_that_is_said() -> None:
     assert any("There are 4 contexts" in own and "0.125" in own for own in warnings)
 
 
+def test_few_contexts_of_a_kind_cannot_show_a_gap_and_that_is_said() -> None:
+    warnings = run_of(of_kinds(planted(contexts=11))).record.warnings
+    (said,) = [own for own in warnings if own.startswith("There are")]
+    assert said == (
+        "There are 5 contexts of occupation. Exchanging groups within so few never gives a p-value below 0.062, so no "
+        "gap can be shown in them alone. Use 6 or more."
+    )
+
+
 def test_texts_that_are_all_alike_have_no_gap_and_no_certainty() -> None:
     texts = planted()
     alike = texts.labelled_as(["0"] * len(texts))

@@ -19,12 +19,14 @@ from evenhand.reporting.certificate.words import (
     figure_words,
     margin_words,
     moved_quality,
+    quality_words,
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate, OverCorrection, TrivialBaseline, Verdict
+from evenhand.stats.intervals import SKEWED_JACKKNIFE
 
 
 def test_the_numbers_stand_behind_the_verdict() -> None:
@@ -497,3 +499,26 @@ def test_without_other_measures_there_is_no_third_statement() -> None:
     made = certificates.certificate(untrained=())
     assert untrained_verdict(made) is UntrainedVerdict.NOT_MEASURED
     assert render_certificate_page(made).count('<div class="statement ') == 2
+
+
+@pytest.mark.parametrize(
+    ("documents", "unit", "sentences", "words"),
+    [
+        # By hand: 0.78 to the power of 12 is 0.0507, 0.95 to the power of 58 is 0.051 and of 59 is 0.0485.
+        (12, "%", 480, " With 12 documents, a loss that only 22% of such documents have could go unseen."),
+        (20, "%", 20, " With 20 sentences, a loss that only 14% of such sentences have could go unseen."),
+        (10, "points", 500, " With 10 contexts, a loss that only 26% of such contexts have could go unseen."),
+        (59, "%", 480, ""),
+    ],
+)
+def test_kept_quality_says_what_so_few_documents_could_miss(
+    documents: int, unit: str, sentences: int, words: str
+) -> None:
+    row = certificates.quality_row("perplexity", 0.1, QualityVerdict.KEPT, unit=unit)
+    over = {"method": SKEWED_JACKKNIFE, "clusters": documents, "n": sentences}
+    kept = row.model_copy(update={"difference": row.difference.model_copy(update=over)})
+    margin = "+1%" if unit == "%" else "+1 point"
+    assert quality_words(kept, level="95%").endswith(f"stays within the margin of {margin}.{words}")
+    lost = kept.model_copy(update={"verdict": QualityVerdict.LOST})
+    assert "unseen" not in quality_words(lost, level="95%")
+    assert "unseen" not in quality_words(row, level="95%")

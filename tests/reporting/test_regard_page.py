@@ -139,11 +139,56 @@ def test_the_interval_that_rules_a_gap_out_stands_beside_the_words() -> None:
     assert said.verdict == "These texts speak alike of first group and second group"
     assert (
         "Positive minus negative, that is 2.6 points more for second group than for first group; a gap of 5 points or "
-        "more is ruled out (90% interval, that of two one-sided tests at 5%: 0.3 to 4.9 points)."
+        "more is ruled out (90% interval, that of two one-sided tests at 5%: 0.3 to 4.9 points). With 10 contexts, a "
+        "gap that only 26% of such contexts have could go unseen."
     ) in said.sentences
     assert gap_verdict(gap) == (
         "No difference of 5 points or more: two one-sided tests at 5%, whose interval is −4.9 to −0.3 (90%), show that "
         "the gap is smaller."
+    )
+
+
+def with_gap(own: Run, *, p_holm: float, kind: str = "", **gap: float) -> Run:
+    """The same run with another gap, in all contexts or in those of a kind."""
+    part = own.result.by_kind[kind] if kind else own.result.all
+    (old,) = part.figures.gaps
+    new = old.model_copy(update={"gap": old.gap.model_copy(update=gap), "p_holm": p_holm})
+    changed = part.model_copy(update={"figures": part.figures.model_copy(update={"gaps": (new,)})})
+    update = {"by_kind": {**own.result.by_kind, kind: changed}} if kind else {"all": changed}
+    return replace(own, results=(own.result.model_copy(update=update),))
+
+
+def test_a_gap_whose_interval_includes_0_is_not_shown_whatever_its_test_says() -> None:
+    run = with_gap(run_of(texts()), value=6.0, low=-0.5, high=9.0, p_holm=0.01)
+    (said,) = interpret_regard(run)
+    why = (
+        "The test calls it more than chance, but the range includes 0: a few of the 10 contexts are far from the rest, "
+        "which the test does not allow for."
+    )
+    assert said.lean is Lean.OPEN
+    assert any(own.endswith(f"(95% interval: −0.5 to 9.0 points). {why}") for own in said.sentences)
+    assert gap_verdict(run.result.all.figures.gaps[0]).endswith(why)
+
+
+def test_a_gap_in_a_kind_of_contexts_whose_interval_and_test_disagree_is_explained() -> None:
+    run = with_gap(
+        run_of(texts()), kind="occupation", value=-8.2, low=-14.5, high=-1.9, clusters=4, p_holm=0.125
+    )
+    (said,) = interpret_regard(run)
+    assert (
+        "In contexts of occupation, it is 8.2 points more for second group than for first group (95% interval: 1.9 to "
+        "14.5 points). The range leaves out 0, but the test does not call it more than chance: it exchanges the groups "
+        "within 4 contexts, which gives p 0.125 at best, and allows for every gap that is tested."
+    ) in said.sentences
+
+
+def test_a_gap_that_is_shown_says_what_so_few_contexts_could_miss() -> None:
+    (said,) = interpret_regard(with_gap(run_of(texts()), value=6.0, low=2.0, high=9.0, p_holm=0.01))
+    assert any(
+        own.endswith(
+            "With 10 contexts, a gap to the other side that only 26% of such contexts have could go unseen."
+        )
+        for own in said.sentences
     )
 
 

@@ -17,7 +17,7 @@ from evenhand.stats.group_shares import (
     gap_equivalence,
     widest_gap_interval,
 )
-from evenhand.stats.intervals import BOOTSTRAP, JACKKNIFE, JACKKNIFE_LOGIT, WILSON, Interval
+from evenhand.stats.intervals import JACKKNIFE_LOGIT, SKEWED_JACKKNIFE, WILSON, Interval, skewed_interval
 from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
@@ -74,9 +74,16 @@ def test_groups_that_are_alike_in_every_context_do_not_differ() -> None:
     assert shares.interval(GAP, resampling=FEW).reason is not None
 
 
-def test_the_way_of_the_interval_follows_the_number_of_contexts() -> None:
-    assert CountedShares(some_counts(10)).interval(GAP, resampling=FEW).method == BOOTSTRAP
-    assert CountedShares(some_counts(5)).interval(GAP, resampling=FEW).method == JACKKNIFE
+def test_intervals_over_contexts_leave_each_out_and_allow_for_skewness() -> None:
+    for contexts in (5, 10):
+        shares = CountedShares(some_counts(contexts))
+        found = shares.interval(GAP, resampling=FEW)
+        own = np.array([shares.value(GAP)] * contexts)
+        for left in range(contexts):
+            own[left] = CountedShares(np.delete(shares.counts, left, axis=0)).value(GAP)
+        expected = skewed_interval(shares.value(GAP), own, confidence=0.95)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+        assert found.method == SKEWED_JACKKNIFE
     assert "two contexts" in (CountedShares(some_counts(1)).interval(GAP, resampling=FEW).reason or "")
 
 
@@ -343,12 +350,12 @@ def test_an_interval_that_is_cut_says_so() -> None:
     )
     found = CountedShares(counts).interval_on_scale(GAP, resampling=FEW)
     assert (found.low, found.high) == (-200, 200)
-    assert found.method == f"{JACKKNIFE}, cut at the end of the scale"
+    assert found.method == f"{SKEWED_JACKKNIFE}, cut at the end of the scale"
     within = CountedShares(some_counts(5)).interval_on_scale(GAP, resampling=FEW)
-    assert within.method == JACKKNIFE
+    assert within.method == SKEWED_JACKKNIFE
 
 
 def test_a_corrected_figure_beyond_its_scale_is_the_end_of_its_interval() -> None:
-    beyond = Interval(60.0, 120.0, JACKKNIFE)
+    beyond = Interval(60.0, 120.0, SKEWED_JACKKNIFE)
     assert beyond.on_logit(-100.0, 100.0, value=103.0) == beyond.within(-100.0, 100.0, value=103.0)
     assert beyond.within(-100.0, 100.0, value=103.0).high == 103.0

@@ -21,7 +21,6 @@ from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     clustered_ratio_interval,
-    ratio_interval,
     t_interval,
 )
 
@@ -146,7 +145,7 @@ def _ratio_interval(
     unchanged: float,
     resampling: Resampling,
 ) -> Interval:
-    """Interval of a ratio of sums over sentences; whole documents are left out where there are several.
+    """Interval of a ratio of sums over sentences; whole documents are left out in turn.
 
     Args:
         numerators: One per sentence.
@@ -157,8 +156,6 @@ def _ratio_interval(
     """
     if np.array_equal(numerators, unchanged * denominators):
         return Interval(unchanged, unchanged, NO_ITEM_DIFFERS)
-    if len(np.unique(documents)) == len(documents):
-        return ratio_interval(numerators, denominators, resampling=resampling)
     return clustered_ratio_interval(
         numerators, denominators, clusters=documents, confidence=resampling.confidence
     )

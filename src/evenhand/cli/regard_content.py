@@ -138,8 +138,8 @@ def print_occupations(report: OccupationReport) -> None:
         table.add_row(group, ", ".join(shown) or "none")
     print_table(table)
     print_lines(
-        f"Occupations of {own.first} and {own.second}: Jensen-Shannon divergence {show(own.divergence)} bits; "
-        f"{number(own.by_chance)} by chance, p {show_p(own.p_value)}."
+        f"Occupations of {own.first} and {own.second}: Jensen-Shannon divergence {show(own.divergence)} bits "
+        f"(interval corrected for chance); {number(own.by_chance)} by chance, p {show_p(own.p_value)}."
         for own in report.divergences
         if own.divergence.defined
     )

@@ -23,6 +23,8 @@ RESAMPLING = Resampling(resamples=1_000)
 
 CONTRAST = np.stack([NET_REGARD, -NET_REGARD])
 
+SIGNIFICANT = 0.05
+
 LABELLED = 300
 """Texts of a study that people label, where they label some."""
 
@@ -68,6 +70,10 @@ class StudyCoverage:
     """The mean length of intervals, in points."""
     deviation: float
     """The standard deviation of estimates over studies, in points."""
+    rejected: float
+    """Studies whose test says that there is a gap."""
+    shown: float
+    """Studies whose test and interval both say so."""
 
 
 def study_table(plan: PlantedGap, generator: np.random.Generator) -> TextLabelTable:
@@ -90,8 +96,10 @@ def coverage(world: RegardWorld, *, studies: int, seed: int) -> StudyCoverage:
     for _ in range(studies):
         shares = world.shares(study_table(world.plan, generator))
         interval = shares.interval(CONTRAST, resampling=RESAMPLING)
-        rows.append((interval.low, interval.high, shares.value(CONTRAST)))
-    low, high, value = np.array(rows).T
+        p_value = shares.p_value(CONTRAST, resampling=RESAMPLING)
+        rows.append((interval.low, interval.high, shares.value(CONTRAST), p_value))
+    low, high, value, p_values = np.array(rows).T
+    rejected = p_values < SIGNIFICANT
     gap = world.plan.gap
     return StudyCoverage(
         share=float(((low <= gap) & (gap <= high)).mean()),
@@ -100,4 +108,6 @@ def coverage(world: RegardWorld, *, studies: int, seed: int) -> StudyCoverage:
         error=float(value.mean()) - world.plan.gap,
         length=float((high - low).mean()),
         deviation=float(value.std(ddof=1)),
+        rejected=float(rejected.mean()),
+        shown=float((rejected & ((low > 0) | (high < 0))).mean()),
     )

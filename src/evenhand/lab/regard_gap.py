@@ -6,7 +6,9 @@ mean of that over all contexts there could be. People label a random sample of t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,31 @@ _LEAST = 0.15
 _LARGEST_GAP = 50.0
 
 
+class GapShape(StrEnum):
+    """How gaps of contexts lie around their mean."""
+
+    NORMAL = "normal"
+    EXPONENTIAL = "exponential"
+    ONE_IN_TEN = "one in ten far off"
+
+    @property
+    def farthest(self) -> float:
+        """Standard deviations between the mean and the farthest gap."""
+        return 2.0 if self is GapShape.NORMAL else _FARTHEST_SKEWED
+
+    def deviations(self, contexts: int, generator: np.random.Generator) -> Floats:
+        """Of gaps from their mean, about 1 on average; their mean over all contexts there could be is 0."""
+        if self is GapShape.NORMAL:
+            return np.clip(generator.normal(size=contexts), -self.farthest, self.farthest)
+        if self is GapShape.ONE_IN_TEN:
+            return np.where(generator.random(contexts) < 0.1, 3.0, -1 / 3)
+        cut = self.farthest + 1.0  # what is cut off lowers the mean by as much as lies beyond
+        return np.minimum(generator.exponential(size=contexts), cut) - (1 - math.exp(-cut))
+
+
+_FARTHEST_SKEWED = 3.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedGap:
     """How texts about two groups are made.
@@ -37,6 +64,7 @@ class PlantedGap:
         contexts: How many are drawn of them.
         texts: Texts of each group in each context.
         spread: Standard deviation of the gap over contexts, in points.
+        shape: How the gap is distributed over contexts.
         confusion: How often the classifier gives each label to texts of each true one; None for no errors.
         bias: The share of texts of the second group whose label is one step lower than it would have been.
         labelled: Texts that people label, drawn at random; 0 for none.
@@ -46,15 +74,16 @@ class PlantedGap:
     contexts: int = 10
     texts: int = 100
     spread: float = 10.0
+    shape: GapShape = GapShape.NORMAL
     confusion: tuple[tuple[int, ...], ...] | None = None
     bias: float = 0.0
     labelled: int = 0
 
     def __post_init__(self) -> None:
-        if abs(self.gap) + 2 * self.spread > _LARGEST_GAP:
+        if abs(self.gap) + self.shape.farthest * self.spread > _LARGEST_GAP:
             raise EvenhandError(
-                f"A gap of {self.gap:g} points with a spread of {self.spread:g} was asked for; gap and twice the "
-                f"spread may be {_LARGEST_GAP:g} together."
+                f"A gap of {self.gap:g} points with a spread of {self.spread:g} was asked for; gap and "
+                f"{self.shape.farthest:g} times the spread may be {_LARGEST_GAP:g} together."
             )
 
 
@@ -117,9 +146,7 @@ def _shares(plan: PlantedGap, generator: np.random.Generator) -> Floats:
     """Of the labels in each context and group. What moves from negative to positive regard counts twice in the gap."""
     labels = len(REGARD_LABELS)
     base = _LEAST + (1 - labels * _LEAST) * generator.dirichlet(np.full(labels, 2.0), size=plan.contexts)
-    deviation = np.clip(
-        generator.normal(0, plan.spread, size=plan.contexts), -2 * plan.spread, 2 * plan.spread
-    )
+    deviation = plan.spread * plan.shape.deviations(plan.contexts, generator)
     moved = (plan.gap + deviation) / 100 / 4
     shares = np.repeat(base[:, None], len(GROUPS), axis=1)
     for group, sign in enumerate((1, -1)):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evenhand.core.counts import plural
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
@@ -14,6 +15,7 @@ from evenhand.reporting.numbers import clear_side, decimals, has_interval, inter
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.intervals import unseen_share
 from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 TASK_TITLES = {
@@ -49,6 +51,19 @@ class Interpretation:
     sentences: tuple[str, ...]
     about: str = ""
     """Which result of a run it is about, where there are several."""
+
+
+_MOST_UNSEEN = 0.05
+
+
+def unseen_words(clusters: int, noun: str, *, what: str) -> str:
+    """What no interval over so few documents or contexts can rule out; nothing where there are enough of them."""
+    share = unseen_share(clusters)
+    if share <= _MOST_UNSEEN:
+        return ""
+    return (
+        f"With {plural(clusters, noun)}, {what} that only {share:.0%} of such {noun}s have could go unseen."
+    )
 
 
 def lean_of(estimate: Estimate, neutral: float) -> Lean:

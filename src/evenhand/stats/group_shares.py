@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.cluster_shares import profile_interval, share_interval
-from evenhand.stats.intervals import Interval, cluster_interval, wilson_interval
+from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, skewed_interval, wilson_interval
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL, Equivalence
 from evenhand.stats.resampling import (
     Floats,
@@ -62,7 +62,7 @@ class GroupShares(ABC):
         return 0.0 if abs(value) < _ROUNDING else value
 
     def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
-        """Interval of a contrast, contexts resampled."""
+        """Interval of a contrast, contexts left out in turn."""
         return context_interval(self._statistic(contrast), self.contexts, resampling=resampling)
 
     def interval_on_scale(self, contrast: Floats, *, resampling: Resampling) -> Interval:
@@ -73,7 +73,8 @@ class GroupShares(ABC):
     def group_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of a contrast of one group, such as its net regard, whose ends are possible."""
         found = self.interval(contrast, resampling=resampling)
-        return found.on_logit(*self.limits(contrast), value=self.value(contrast))
+        keep = found.on_logit if self.contexts < FEWEST_FOR_BOOTSTRAP else found.within
+        return keep(*self.limits(contrast), value=self.value(contrast))
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of the share of one label in one group, whose entry is the only one of the contrast."""
@@ -305,7 +306,12 @@ def label_shares(counts: Floats) -> Floats:
     return shares
 
 
-def context_interval(statistic: Statistic, clusters: int, *, resampling: Resampling) -> Interval:
-    """Interval of a statistic over contexts, or over texts that people labelled."""
-    found = cluster_interval(statistic, clusters, resampling=resampling)
-    return found if found.reason is None else Interval.missing(_FEW_CONTEXTS if clusters < 2 else _ALIKE)
+def context_interval(statistic: Statistic, contexts: int, *, resampling: Resampling) -> Interval:
+    """Interval of a statistic over contexts, each left out in turn."""
+    if contexts < 2:
+        return Interval.missing(_FEW_CONTEXTS)
+    value = float(statistic(np.ones((1, contexts)))[0])
+    left_out = values_in_blocks(statistic, left_out_clusters(contexts))
+    if (np.abs(left_out - value) <= _ROUNDING * max(1.0, abs(value))).all():
+        return Interval.missing(_ALIKE)
+    return skewed_interval(value, left_out, confidence=resampling.confidence)

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.group_shares import GroupShares, context_interval, contrast_values, label_shares
-from evenhand.stats.intervals import Interval
+from evenhand.stats.group_shares import GroupShares, contrast_values, label_shares
+from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
 
 WITH_CONFUSION = "contexts and labelled texts, margins put together as squares"
@@ -113,7 +113,7 @@ class UnconfusedShares(GroupShares):
             values = contrast_values(shares, contrast)
             return np.where(np.isnan(values), value, values)
 
-        by_text = context_interval(statistic, len(self.confusions), resampling=resampling)
+        by_text = cluster_interval(statistic, len(self.confusions), resampling=resampling)
         if by_context.reason is not None:
             return by_context
         if by_text.reason is not None:  # groups with the same counted shares are alike, whatever is confused

@@ -19,7 +19,14 @@ import numpy.typing as npt
 from scipy import special
 
 from evenhand.core.estimates import Estimate
-from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval, expanded_tail
+from evenhand.stats.intervals import (
+    FEWEST_FOR_BOOTSTRAP,
+    Interval,
+    cluster_interval,
+    expanded_tail,
+    skewed_interval,
+    skewness_of_values,
+)
 from evenhand.stats.resampling import Floats, Resampling, Statistic
 
 
@@ -125,8 +132,6 @@ def share_as_extreme(replicates: Floats, observed: float, resampling: Resampling
 
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
-
-CLUSTERED_RATIO = "paired jackknife over clusters, t"
 
 NO_ITEM_DIFFERS = "no item differs"
 
@@ -237,20 +242,25 @@ def clustered_ratio_interval(
 ) -> Interval:
     """Interval of the sum of numerators over the sum of denominators, where items of a cluster are alike.
 
-    The delete-one-cluster jackknife with a t quantile. Clusters of unequal size tell less than as many equal ones, so
-    its degrees of freedom are of as many equal clusters as would weigh the same.
+    The jackknife over clusters with a t quantile, longer on the side to which clusters are skewed. Clusters of unequal
+    size tell less than as many equal ones, so its degrees of freedom are of as many equal clusters as would weigh the
+    same, and a skewness of clusters is that much more one of their mean.
     """
     numbers = np.unique(clusters, return_inverse=True)[1]
     tops, bottoms = (np.bincount(numbers, weights=values) for values in (numerators, denominators))
-    count = len(tops)
-    if count < 2:
+    if len(tops) < 2:
         return Interval.missing("an interval over clusters needs at least two of them")
-    value = float(tops.sum() / bottoms.sum())
-    deviations = (tops.sum() - tops) / (bottoms.sum() - bottoms) - value
-    error = math.sqrt((count - 1) / count * float(deviations @ deviations))
-    freedom = max(1.0, float(bottoms.sum() ** 2 / (bottoms @ bottoms)) - 1)
-    reach = error * float(special.stdtrit(freedom, (1 + confidence) / 2))
-    return Interval(value - reach, value + reach, CLUSTERED_RATIO)
+    counts, squares = bottoms > 0, float(bottoms @ bottoms)
+    alike = float(bottoms.sum()) ** 2 / squares
+    return skewed_interval(
+        float(tops.sum() / bottoms.sum()),
+        (tops.sum() - tops) / (bottoms.sum() - bottoms),
+        confidence=confidence,
+        freedom=max(1.0, alike - 1),
+        skewness=skewness_of_values(tops[counts] / bottoms[counts], as_many_as=alike)
+        * float((bottoms**3).sum())
+        / squares**1.5,
+    )
 
 
 def difference_of_means(

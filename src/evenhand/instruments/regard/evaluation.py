@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from evenhand.core.progress import Progress
@@ -30,6 +31,18 @@ SMALL_SAMPLE = (
 
 FEWEST_CONTEXTS = 6
 """With fewer, no exchange of groups within contexts is unlikely enough to show a gap."""
+
+
+def _few_contexts(result: RegardResult) -> Iterator[str]:
+    """Where the test cannot show a gap, whatever it is: in all contexts, or in those of a kind."""
+    for kind, part in {"": result.all, **result.by_kind}.items():
+        if 1 < part.contexts < FEWEST_CONTEXTS:
+            of_kind, within = (f" of {kind}", " in them alone") if kind else ("", "")
+            yield (
+                f"There are {part.contexts} contexts{of_kind}. Exchanging groups within so few never gives a p-value "
+                f"below {2.0 ** (1 - part.contexts):.3f}, so no gap can be shown{within}. "
+                f"Use {FEWEST_CONTEXTS} or more."
+            )
 
 
 def untreated_warnings(result: RegardResult) -> list[str]:
@@ -148,11 +161,7 @@ def assemble_regard(
     flags = flag_rates(texts, resampling=options.resampling)
     result = result.model_copy(update={"flags": flags, "skipped": skipped_rows(texts)})
     warnings = [*record.warnings, *skipped_warnings(texts)]
-    if 1 < result.all.contexts < FEWEST_CONTEXTS:
-        warnings.append(
-            f"There are {result.all.contexts} contexts. Exchanging groups within so few never gives a p-value below "
-            f"{2.0 ** (1 - result.all.contexts):.3f}, so no gap can be shown. Use {FEWEST_CONTEXTS} or more."
-        )
+    warnings += _few_contexts(result)
     if result.labelled_sample is None:
         warnings.append(NO_LABELLED_SAMPLE)
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -25,7 +25,7 @@ from evenhand.instruments.regard.mentions import (
     behind_context,
     mention_shares,
 )
-from evenhand.stats.intervals import Interval, cluster_interval
+from evenhand.stats.intervals import JACKKNIFE, Interval, cluster_interval, skewed_interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.text.occupations import OccupationList
 
@@ -52,6 +52,7 @@ class OccupationDivergence(FrozenModel):
     first: str
     second: str
     divergence: Estimate
+    """As it was counted; its interval is without what chance adds, and holds it."""
     by_chance: Number
     """What it is on average where texts are dealt out to the two groups at random within their contexts."""
     p_value: Number
@@ -197,17 +198,17 @@ class OccupationSearch:
             )
         cells = TextCells.of(texts, (first, second))
         mentions = _mention_matrix(found)
-        counts = _mention_counts(mentions, cells.group, cells)
-        value = float(jensen_shannon(counts.sum(axis=0)))
-        dealt = _dealt_out(mentions, cells, resampling)
+        divergences = _divergences(_mention_counts(mentions, cells.group, cells))
+        dealt = np.stack(list(_dealt_out(mentions, cells, resampling)))
+        value, chance = float(divergences[0]), dealt[:, 0]
         return OccupationDivergence(
             first=first,
             second=second,
-            divergence=_divergence_interval(counts, resampling).around(
-                value, n=len(texts), clusters=len(counts)
+            divergence=_above_chance(divergences, dealt, resampling).around(
+                value, n=len(texts), clusters=len(divergences) - 1
             ),
-            by_chance=float(dealt.mean()),
-            p_value=float((1 + (dealt >= value - 1e-12).sum()) / (1 + len(dealt))),
+            by_chance=float(chance.mean()),
+            p_value=float((1 + (chance >= value - 1e-12).sum()) / (1 + len(chance))),
         )
 
 
@@ -294,27 +295,53 @@ def _mention_counts(
     return counts
 
 
-def _divergence_interval(counts: Floats, resampling: Resampling) -> Interval:
-    """Contexts resampled; a resample in which a group names nothing says nothing."""
-    value = float(jensen_shannon(counts.sum(axis=0)))
-
-    def statistic(weights: Floats) -> Floats:
-        values = jensen_shannon(np.tensordot(weights, counts, axes=1))
-        return np.where(np.isnan(values), value, values)
-
-    return cluster_interval(statistic, len(counts), resampling=resampling, lowest=0.0, highest=1.0)
+def _divergences(counts: Floats) -> Floats:
+    """Over all contexts, then without each of them in turn; as over all where a group then names nothing."""
+    whole = counts.sum(axis=0)
+    values = jensen_shannon(np.concatenate([whole[None], whole - counts]))
+    return np.where(np.isnan(values), values[0], values)
 
 
-def _dealt_out(mentions: Floats, cells: TextCells, resampling: Resampling) -> Floats:
+def _above_chance(divergences: Floats, dealt: Floats, resampling: Resampling) -> Interval:
+    """Interval of the divergence without what chance adds, stretched to hold the value.
+
+    Few mentions differ by chance where groups are alike, and chance adds nothing where they have none in common. So the
+    divergence is corrected as agreement is: what is above chance, as a share of what could be.
+
+    Args:
+        divergences: Over all contexts and without each.
+        dealt: The same where texts are dealt out at random, one row per deal.
+        resampling: The confidence level.
+    """
+    value, contexts = float(divergences[0]), len(divergences) - 1
+    if contexts < 2:
+        return Interval.missing("an interval needs at least two contexts")
+    by_chance = dealt.mean(axis=0)
+    corrected = np.divide(
+        divergences - by_chance, 1 - by_chance, out=np.zeros(contexts + 1), where=by_chance < 1
+    )
+    if np.ptp(corrected) <= 1e-12:
+        alike = np.round(corrected[:1], 12)
+        return cluster_interval(
+            lambda weights: np.repeat(alike, len(weights)),
+            contexts,
+            resampling=resampling,
+            lowest=0.0,
+            highest=1.0,
+        )
+    left_out = corrected[1:] + (corrected[0] - corrected[1:].mean())  # fewer mentions move all of them alike
+    # The jackknife takes a divergence for a third less sure than it is, which is enough for skewed contexts too.
+    found = skewed_interval(float(corrected[0]), left_out, confidence=resampling.confidence, skewness=0.0)
+    low, high = (min(1.0, max(0.0, end)) for end in (found.low, found.high))
+    return Interval(min(value, low), max(value, high), f"{JACKKNIFE}, corrected for chance")
+
+
+def _dealt_out(mentions: Floats, cells: TextCells, resampling: Resampling) -> Iterator[Floats]:
     """Divergences where the groups of texts are shuffled within contexts."""
     generator = np.random.default_rng([resampling.seed, len(mentions)])
-    values = np.empty(_SHUFFLES)
     order = np.argsort(cells.context, kind="stable")
-    for number in range(_SHUFFLES):
+    for _ in range(_SHUFFLES):
         shuffled = order[np.lexsort((generator.random(len(order)), cells.context[order]))]
         group = np.empty_like(cells.group)
         group[order] = cells.group[shuffled]
-        counts = np.zeros((len(cells.groups), mentions.shape[1]))
-        np.add.at(counts, group, mentions)
-        values[number] = jensen_shannon(counts)
-    return values
+        yield _divergences(_mention_counts(mentions, group, cells))

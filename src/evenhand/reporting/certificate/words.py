@@ -17,10 +17,11 @@ from evenhand.reporting.certificate.bias_words import (
 from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DEFINITIONS
 from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.numbers import no_interval_words, signed, unsigned
-from evenhand.reporting.words import in_brackets, listed
+from evenhand.reporting.words import in_brackets, listed, unseen_words
 from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import PERCENT, QualityRow, QualityVerdict
 from evenhand.runs.certificates import Certificate
+from evenhand.stats.intervals import SKEWED_JACKKNIFE
 
 QUALITY_HEADLINES = {
     QualityVerdict.KEPT: "Quality was kept",
@@ -114,7 +115,19 @@ def quality_words(row: QualityRow, *, level: str) -> str:
     return (
         f"{name} went from {figure_words(row.before)} to {figure_words(row.after)} ({change_words(row)}"
         f"{interval_clause(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
+        f"{_unseen_loss(row)}"
     )
+
+
+def _unseen_loss(row: QualityRow) -> str:
+    """What kept quality over few documents or contexts does not rule out."""
+    change = row.difference
+    if row.verdict is not QualityVerdict.KEPT or change.method != SKEWED_JACKKNIFE:
+        return ""
+    over_text = row.unit == PERCENT
+    noun = "context" if not over_text else "sentence" if change.n == change.clusters else "document"
+    words = unseen_words(change.clusters, noun, what="a loss")
+    return f" {words}" if words else ""
 
 
 def quality_outcome(row: QualityRow) -> str:

@@ -105,9 +105,10 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
             "positive. A gap is the difference in net regard between two groups, in points.",
         ),
         certainty=(
-            "Intervals of regard resample whole contexts, because texts of one context are alike. Tests exchange "
-            "groups within whole contexts: every pattern where there are few contexts, random ones otherwise. Within "
-            "a single context texts are taken as independent.",
+            "Intervals of regard leave out whole contexts in turn, because texts of one context are alike, and allow "
+            "for a few contexts that are far from the rest. Tests exchange groups within whole contexts: every "
+            "pattern where there are few contexts, random ones otherwise. A gap is shown where both say so. Within a "
+            "single context texts are taken as independent.",
         ),
         limits=(
             "Texts after these few beginnings are not all that a model writes, and other groups of people may fare "

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from evenhand.core.counts import plural
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
 from evenhand.reporting.numbers import has_interval, show_p, signed, unsigned
-from evenhand.reporting.words import SIGNIFICANT, Interpretation, Lean, confidence_level, listed
+from evenhand.reporting.words import (
+    SIGNIFICANT,
+    Interpretation,
+    Lean,
+    confidence_level,
+    listed,
+    unseen_words,
+)
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL
@@ -54,9 +61,38 @@ def group_words(name: str) -> str:
 
 
 def is_gap_shown(gap: GroupGap) -> bool:
-    """Whether a gap is more than contexts vary: by sign flips after Holm, and by its interval."""
-    excludes_zero = has_interval(gap.gap) and (gap.gap.low > 0 or gap.gap.high < 0)
-    return gap.p_holm < SIGNIFICANT or (math.isnan(gap.p_holm) and excludes_zero)
+    """Whether a gap is more than contexts vary: by its test after Holm, and by its interval, of which there is one.
+
+    Sign flips alone show a gap too often where a few contexts are far from the rest; the interval allows for that.
+    """
+    if not has_interval(gap.gap):
+        return gap.p_holm < SIGNIFICANT
+    return _excludes_zero(gap) and not gap.p_holm >= SIGNIFICANT
+
+
+def _excludes_zero(gap: GroupGap) -> bool:
+    return has_interval(gap.gap) and (gap.gap.low > 0 or gap.gap.high < 0)
+
+
+def _contradiction(gap: GroupGap) -> str:
+    """Why the interval and the test of a gap settle nothing where they disagree; nothing where they agree."""
+    contexts = gap.gap.clusters
+    if (
+        not has_interval(gap.gap)
+        or math.isnan(gap.p_holm)
+        or _excludes_zero(gap) == (gap.p_holm < SIGNIFICANT)
+    ):
+        return ""
+    if not _excludes_zero(gap):
+        return (
+            f"The test calls it more than chance, but the range includes 0: a few of the "
+            f"{plural(contexts, 'context')} are far from the rest, which the test does not allow for."
+        )
+    least = f", which gives p {show_p(2.0 ** (1 - contexts))} at best" if contexts < _FEW_CONTEXTS else ""
+    return (
+        "The range leaves out 0, but the test does not call it more than chance: it exchanges the groups within "
+        f"{plural(contexts, 'context')}{least}, and allows for every gap that is tested."
+    )
 
 
 def gap_verdict(gap: GroupGap) -> str:
@@ -71,7 +107,12 @@ def gap_verdict(gap: GroupGap) -> str:
             f"No difference of {gap.equivalence.margin:g} points or more: two one-sided tests at 5%, whose interval is "
             f"{low} to {high} ({EQUIVALENCE_INTERVAL}), show that the gap is smaller."
         )
-    return f"Not settled: chance could explain the gap, and could hide one{p_value}."
+    return " ".join(
+        filter(
+            None,
+            (f"Not settled: chance could explain the gap, and could hide one{p_value}.", _contradiction(gap)),
+        )
+    )
 
 
 def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
@@ -84,6 +125,7 @@ def interpret_regard(run: Run) -> tuple[Interpretation, ...]:
         *_shares_sentences(result),
         *(_gap_sentence(gap, result.all.contexts, level=level) for gap in named),
         *_rest(figures.gaps, named),
+        *_kind_sentences(result, level=level),
         _LABEL_WORDS[figures.treatment],
         *_doubts(result),
     )
@@ -162,23 +204,36 @@ def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
         else f"Positive minus negative, that is the same for {better} and {worse}"
     )
     if is_gap_shown(gap):
-        return f"{start}, more than chance explains{_range_words(gap, level)}."
+        unseen = _unseen(contexts, "a gap to the other side")
+        return f"{start}, more than chance explains{_range_words(gap, level)}.{unseen}"
     if gap.equivalence.holds:
         margin = f"{gap.equivalence.margin:g} points"
-        return f"{start}; a gap of {margin} or more is ruled out{_tested_range(gap)}."
+        unseen = _unseen(contexts, "a gap")
+        return f"{start}; a gap of {margin} or more is ruled out{_tested_range(gap)}.{unseen}"
     if not has_interval(gap.gap):
         return f"{start}. How sure that is cannot be said."
-    if gap.gap.low > 0 or gap.gap.high < 0:
-        least = f", which gives p {show_p(2.0 ** (1 - contexts))} at best" if contexts < _FEW_CONTEXTS else ""
-        return (
-            f"{start}{_range_words(gap, level)}. The range leaves out 0, but the test does not call it more than "
-            f"chance: it exchanges the groups within {plural(contexts, 'context')}{least}, and allows for every gap "
-            "that is tested."
-        )
+    if contradiction := _contradiction(gap):
+        return f"{start}{_range_words(gap, level)}. {contradiction}"
     return (
         f"{start}, but {plural(contexts, 'context')} are too few to tell that from chance"
         f"{_range_words(gap, level)}."
     )
+
+
+def _unseen(contexts: int, what: str) -> str:
+    """What a claim about contexts that are a sample of many does not rule out."""
+    words = unseen_words(contexts, "context", what=what) if contexts > 1 else ""
+    return f" {words}" if words else ""
+
+
+def _kind_sentences(result: RegardResult, *, level: str) -> Iterator[str]:
+    """Gaps in a kind of contexts whose interval and test disagree, which the tables would leave unexplained."""
+    for kind, part in result.by_kind.items():
+        for gap in part.figures.gaps:
+            if contradiction := _contradiction(gap):
+                better, worse = _sides(gap)
+                size = f"{unsigned(abs(gap.gap.value), 1)} points more for {better} than for {worse}"
+                yield f"In contexts of {kind}, it is {size}{_range_words(gap, level)}. {contradiction}"
 
 
 _FEW_CONTEXTS = 6

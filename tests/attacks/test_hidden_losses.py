@@ -1,0 +1,58 @@
+"""A mitigation that ruins a kind of text: what perplexity over documents can show of it, and what it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenhand.certificate.quality_figures import held_out_text_row, passages_text_row
+from evenhand.reporting.certificate.words import quality_words
+from evenhand.runs.certificate_inputs import SentenceLosses, TextLosses
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.stats.resampling import Resampling
+
+FEW = Resampling(resamples=200)
+
+
+def text(*, documents: int, ruined: int, sentences: int = 20) -> TextLosses:
+    """Documents of which some cost 10% more perplexity than before, and the others as much as before."""
+    generator = np.random.default_rng(3)
+    of = np.repeat(np.arange(documents), sentences)
+    rise = np.where(of < ruined, np.log(1.1), 0.0) + generator.normal(0, 0.002, len(of))
+    losses = [
+        SentenceLosses(nats=tuple(nats.tolist()), tokens=(10,) * len(of), whole=(True,) * len(of))
+        for nats in (np.full(len(of), 30.0), 30.0 + 10 * rise)
+    ]
+    return TextLosses(
+        documents=tuple(of.tolist()), characters=(50,) * len(of), before=losses[0], after=losses[1]
+    )
+
+
+def judged(own: TextLosses) -> QualityRow:
+    return held_out_text_row(own, same_tokens=True, margin=1.0, resampling=FEW)
+
+
+@pytest.mark.parametrize(("documents", "ruined"), [(30, 1), (60, 2), (100, 5)])
+def test_a_loss_in_a_few_of_many_documents_is_not_called_kept(documents: int, ruined: int) -> None:
+    """A t interval ends at 0.98%, 0.77% and 0.90% here, and said that quality was kept."""
+    row = judged(text(documents=documents, ruined=ruined))
+    assert row.difference.value < 1.0
+    assert row.verdict is QualityVerdict.UNDECIDED
+
+
+def test_a_loss_that_no_document_shows_is_kept_with_its_limit_in_the_verdict() -> None:
+    row = judged(text(documents=12, ruined=0))
+    assert row.verdict is QualityVerdict.KEPT
+    assert quality_words(row, level="95%").endswith(
+        "With 12 documents, a loss that only 22% of such documents have could go unseen."
+    )
+
+
+def test_passages_of_which_each_is_a_document_count_as_few_as_they_are() -> None:
+    """One passage per document: a bootstrap of them took skewed losses for certain."""
+    own = text(documents=40, ruined=1, sentences=1)
+    row = passages_text_row(own, margin=1.0, resampling=FEW)
+    assert row.difference.value < 0.5
+    assert row.verdict is QualityVerdict.UNDECIDED
+    kept = passages_text_row(text(documents=20, ruined=0, sentences=1), margin=1.0, resampling=FEW)
+    assert "With 20 sentences, a loss" in quality_words(kept, level="95%")
