@@ -17,7 +17,6 @@ from evenhand.web.security import (
     Refusal,
     Submission,
     field,
-    limit_access,
     limit_starts,
     seconds_field,
     token_digest,
@@ -87,7 +86,7 @@ def _consent_page(
     )
 
 
-@router.get("/i/{token}", dependencies=[Depends(limit_access)])
+@router.get("/i/{token}")
 def open_invitation(request: Request, database: Data, token: str) -> Response:
     """Follow a personal link to a survey; who has started with it goes on, also in another browser."""
     with database.read() as session:
@@ -106,7 +105,7 @@ def open_invitation(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/s/{session.get_one(SurveyRow, invitation.survey_id).name}")
 
 
-@router.post("/s/{name}/start", dependencies=[Depends(limit_starts)])
+@router.post("/s/{name}/start")
 def start(request: Request, database: Data, form: Submission, name: str) -> Response:
     """Somebody agrees."""
     if field(form, "agree") != "yes":
@@ -119,6 +118,8 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
             return redirect(f"/s/{name}")
         if not _has_seen_consent(session, survey, field(form, "version", limit=20)):
             return _consent_page(request, session, survey, notice="consent_changed")
+        if invitation is None:
+            limit_starts(request)
         participant = participation.start(session, survey, invitation=invitation)
         _remember(request, participant.id)
         request.session.pop("invitation", None)
@@ -319,15 +320,15 @@ def show_withdraw(request: Request) -> HTMLResponse:
     return page(request, "withdraw", problem=None)
 
 
-@router.post("/withdraw", dependencies=[Depends(limit_access)])
+@router.post("/withdraw")
 def withdraw(request: Request, database: Data, form: Submission) -> Response:
     """Delete all rows of the participant with the code; what the survey was about is told all the same."""
     with database.write() as session:
         definition = participation.withdraw(session, field(form, "code", limit=100))
         if definition is not None:
             return page(request, "withdrawn", language=definition.language, definition=definition)
-    wrong_secret(request, Refusal(404, "withdraw_unknown"))
-    return page(request, "withdraw", status=404, problem="withdraw_unknown")
+    refusal = wrong_secret(request, Refusal(404, "withdraw_unknown"))
+    return page(request, "withdraw", status=refusal.status, problem=refusal.reason)
 
 
 def survey_in_address(session: Session, name: str) -> SurveyRow:
