@@ -268,16 +268,18 @@ def restore_command(
 ) -> None:
     """Copy a backup into an empty database, of the same kind or of the other.
 
+    The backup is checked first. If it is damaged, the fault is named and nothing is made.
+
     **Example**
 
     `evenhand serve restore evenhand-monday.db --db evenhand-again.db`
     """
     require_extra("web", purpose="evenhand serve restore")
-    from evenhand.web.backup import restore
-    from evenhand.web.database import Database
+    from evenhand.web.backup import fill, made_for_restoring
+    from evenhand.web.backup_checks import checked_backup
 
-    database = Database(db)
-    counts = restore(database, backup)
+    with checked_backup(backup) as copy, made_for_restoring(db) as database:
+        counts = fill(database, copy)
     say(f"{sum(counts.values()):,} rows are in {database.shown}.")
 
 

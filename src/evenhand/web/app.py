@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import mimetypes
 import socket
 import sys
@@ -27,6 +28,7 @@ from evenhand.web import accounts, administration
 from evenhand.web.annotation import adjudicating, labelling
 from evenhand.web.annotation import lead as annotation_lead
 from evenhand.web.database import Database
+from evenhand.web.group_commit import BusyDatabaseError
 from evenhand.web.pages import page
 from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
@@ -45,6 +47,8 @@ from evenhand.web.survey import taking
 
 if TYPE_CHECKING:
     from evenhand.web.connections import Server
+
+_LOGGER = logging.getLogger(__name__)
 
 BODY_LIMIT = 512 * 1024
 """Bytes of a form. Six texts of 10,000 letters, each of which a form sends as up to nine bytes."""
@@ -115,6 +119,7 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.proxies))
     app.add_exception_handler(Refusal, _show_refusal)
+    app.add_exception_handler(BusyDatabaseError, _show_busy)
     app.add_exception_handler(HTTPException, _show_missing)
     app.add_exception_handler(RequestValidationError, _show_missing)
     app.add_api_route("/static/{name}", _static_file)
@@ -217,6 +222,13 @@ async def _show_refusal(request: Request, refusal: Exception) -> Response:
     if status == 401 and request.method == "GET":
         return redirect("/sign-in")
     return page(request, "error", status=status, reason=str(refusal))
+
+
+async def _show_busy(request: Request, problem: Exception) -> Response:
+    _LOGGER.warning("%s", problem)
+    answer = page(request, "error", status=503, reason="refused_busy")
+    answer.headers["Retry-After"] = "5"
+    return answer
 
 
 async def _show_missing(request: Request, problem: Exception) -> Response:

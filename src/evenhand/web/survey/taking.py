@@ -28,6 +28,7 @@ from evenhand.web.survey.participation import Stage
 from evenhand.web.survey.surveys import (
     SurveyState,
     definition_of,
+    is_over,
     latest_version,
     survey_named,
     takes_answers,
@@ -47,6 +48,7 @@ router = APIRouter()
 LONGEST_ANSWER = 1000
 LONGEST_DETAIL = 200
 MOST_SURVEYS = 20
+_UNFINISHED = (Stage.SCREENING.value, Stage.QUESTIONS.value, Stage.WRITING.value)
 
 
 @router.get("/s/{name}")
@@ -155,6 +157,8 @@ def show_stage(
         participant = _participant(session, participant_id)
         definition = participation.definition_for(session, participant)
         survey = session.get_one(SurveyRow, participant.survey_id)
+        if is_over(survey) and participant.state in _UNFINISHED:
+            return page(request, "survey_closed", language=definition.language, reason="closed_text")
         shared: dict[str, Any] = {
             "definition": definition,
             "participant": participant,
@@ -193,7 +197,7 @@ def show_stage(
 def put_screening(database: Data, participant_id: Participant, form: Submission) -> Response:
     """Decide whether somebody can take part."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.SCREENING)
+        participant = _writer(session, participant_id, Stage.SCREENING)
         definition = participation.definition_for(session, participant)
         answers = {question.id: field(form, f"screening-{question.id}") for question in definition.screening}
         if not all(answers.values()):
@@ -206,7 +210,7 @@ def put_screening(database: Data, participant_id: Participant, form: Submission)
 def put_questions(database: Data, participant_id: Participant, form: Submission) -> Response:
     """Keep what the participant told about themselves."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.QUESTIONS)
+        participant = _writer(session, participant_id, Stage.QUESTIONS)
         answers = {}
         for question in participation.definition_for(session, participant).demographics:
             given = field(form, f"question-{question.id}", limit=LONGEST_DETAIL)
@@ -223,7 +227,7 @@ def put_answer(database: Data, participant_id: Participant, position: RowId, for
     written = "" if choice == "skip" else field(form, "answer", limit=LONGEST_ANSWER)
     home = f"/take/{participant_id}"
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        participant = _writer(session, participant_id, Stage.WRITING)
         if position >= len(participant.prompts):
             raise Refusal(404, "refused_page")
         if choice == "previous" and not written:
@@ -248,7 +252,7 @@ def put_answer(database: Data, participant_id: Participant, position: RowId, for
 def stop(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
     """Somebody stops before the end, and comes to the debriefing; what they wrote is kept."""
     with database.write() as session:
-        participation.stop(session, _participant(session, participant_id, stage=Stage.WRITING))
+        participation.stop(session, _at_stage(_participant(session, participant_id), Stage.WRITING))
     return redirect(f"/take/{participant_id}")
 
 
@@ -256,7 +260,7 @@ def stop(database: Data, participant_id: Participant, form: Submission) -> Respo
 def resume(database: Data, participant_id: Participant, form: Submission) -> Response:  # noqa: ARG001  it has the token
     """Somebody who stopped goes on after all."""
     with database.write() as session:
-        participant = _participant(session, participant_id, stage=Stage.STOPPED)
+        participant = _writer(session, participant_id, Stage.STOPPED)
         if not takes_answers(session.get_one(SurveyRow, participant.survey_id)):
             raise Refusal(409, "refused_closed")
         participation.resume(participant)
@@ -281,7 +285,7 @@ def check(
     """What is noticed while somebody writes; nothing is kept."""
     written = field(form, "answer", limit=LONGEST_ANSWER)
     with database.read() as session:
-        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        participant = _at_stage(_participant(session, participant_id), Stage.WRITING)
         if not written or position >= len(participant.prompts):
             return JSONResponse([])
         checked = participation.check_written(session, participant, position, written)
@@ -339,8 +343,22 @@ def survey_in_address(session: Session, name: str) -> SurveyRow:
         raise Refusal(404, "refused_page") from None
 
 
-def _participant(session: Session, participant_id: int, *, stage: Stage | None = None) -> ParticipantRow:
-    """A participant who has not withdrawn, whose link is not revoked, and who is at a stage."""
+def _writer(session: Session, participant_id: int, stage: Stage) -> ParticipantRow:
+    """A participant at a stage, whose answers can still be kept: closing a survey stops nobody, its last day does."""
+    participant = _at_stage(_participant(session, participant_id), stage)
+    if is_over(session.get_one(SurveyRow, participant.survey_id)):
+        raise Refusal(409, "refused_over")
+    return participant
+
+
+def _at_stage(participant: ParticipantRow, stage: Stage) -> ParticipantRow:
+    if participant.state != stage.value:
+        raise Refusal(409, "refused_form")
+    return participant
+
+
+def _participant(session: Session, participant_id: int) -> ParticipantRow:
+    """A participant who has not withdrawn, and whose link is not revoked."""
     participant = session.get(ParticipantRow, participant_id)
     if participant is None:
         raise Refusal(404, "refused_link")
@@ -348,8 +366,6 @@ def _participant(session: Session, participant_id: int, *, stage: Stage | None =
         invitation = session.get(InvitationRow, participant.invitation_id)
         if invitation is not None and invitation.revoked_at is not None:
             raise Refusal(403, "refused_link")
-    if stage is not None and participant.state != stage.value:
-        raise Refusal(409, "refused_form")
     return participant
 
 
