@@ -11,6 +11,7 @@ import math
 import shutil
 import sqlite3
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -20,9 +21,10 @@ from typing import Any
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import JSON, Boolean, Column, DateTime, Double, Integer, LargeBinary, String
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from evenhand.core.errors import fault
-from evenhand.web.database import SQLITE_BEGINS, Database, DatabaseError, MissingDatabaseError
+from evenhand.web.database import CHECK_ADDRESS, SQLITE_BEGINS, Database, DatabaseError, MissingDatabaseError
 from evenhand.web.tables import Base
 
 DIGESTS = "backup-digests"
@@ -92,6 +94,8 @@ def _file_fault(draft: Path, backup: Path) -> str | None:
             orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
     except sqlite3.Error as problem:
         return fault(problem).rstrip(".")
+    except UnicodeDecodeError:  # SQLite's own message quotes what is broken
+        return "its list of tables cannot be read"
     if orphan:
         table, row, parent, _ = orphan
         return f"row {row} of {table} belongs to a row of {parent} that is not there"
@@ -143,13 +147,18 @@ def _opened_copy(draft: Path, backup: Path) -> Database:
             f"{backup} has no tables of Evenhand. Give a file that evenhand serve backup wrote."
         ) from None
     except DatabaseError as problem:
-        raise DatabaseError(str(problem).replace(str(draft), str(backup))) from None
+        said = str(problem).removesuffix(CHECK_ADDRESS).replace(f"The database {draft}", str(backup)).rstrip()
+        raise DatabaseError(f"{said} Nothing was restored.") from None
 
 
 def _table_fault(copy: Database) -> str | None:
     """How the tables differ from those that the code has."""
-    with copy.engine.connect() as connection:
-        differences: list[Any] = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+    try:
+        with copy.engine.connect() as connection, warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)  # of types that are unknown; they are a difference
+            differences: list[Any] = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+    except SQLAlchemyError:
+        return "its list of tables cannot be read"
     if not differences:
         return None
     first = differences[0][0] if isinstance(differences[0], list) else differences[0]

@@ -28,6 +28,7 @@ from evenhand.web.group_commit import BusyDatabaseError, GroupWriter
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 SQLITE_BEGINS = b"SQLite format 3"
+CHECK_ADDRESS = "Check the address with --db."
 _WAIT = 10.0
 """Seconds to wait for another process, such as an import, that holds a lock."""
 _POSTGRES_BUSY = frozenset({"40001", "40P01", "53300", "55P03"})
@@ -105,7 +106,7 @@ class Database:
             # SQLAlchemy adds where to read about the error, which says nothing about this database.
             reason = fault(getattr(problem, "orig", None) or problem).rstrip(".")
             raise DatabaseError(
-                f"The database {self.shown} cannot be opened: {reason}. Check the address with --db."
+                f"The database {self.shown} cannot be opened: {reason}. {CHECK_ADDRESS}"
             ) from None
 
     @property
