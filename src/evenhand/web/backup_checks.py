@@ -29,6 +29,7 @@ from evenhand.web.tables import Base
 
 DIGESTS = "backup-digests"
 """The setting of a backup that has a digest of each table."""
+_UNREADABLE = "its list of tables cannot be read"
 _LARGEST_INTEGER = 2**31
 
 
@@ -91,11 +92,14 @@ def _file_fault(draft: Path, backup: Path) -> str | None:
             (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if result != "ok":
                 return fault(ValueError(result)).rstrip(".")
+            made = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+            if not all(_is_text(part) for row in made for part in row if part is not None):
+                return _UNREADABLE
             orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
     except sqlite3.Error as problem:
         return fault(problem).rstrip(".")
     except UnicodeDecodeError:  # SQLite's own message quotes what is broken
-        return "its list of tables cannot be read"
+        return _UNREADABLE
     if orphan:
         table, row, parent, _ = orphan
         return f"row {row} of {table} belongs to a row of {parent} that is not there"
@@ -158,7 +162,7 @@ def _table_fault(copy: Database) -> str | None:
             warnings.simplefilter("ignore", SAWarning)  # of types that are unknown; they are a difference
             differences: list[Any] = compare_metadata(MigrationContext.configure(connection), Base.metadata)
     except SQLAlchemyError:
-        return "its list of tables cannot be read"
+        return _UNREADABLE
     if not differences:
         return None
     first = differences[0][0] if isinstance(differences[0], list) else differences[0]

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from alembic import command
 from alembic.config import Config
@@ -235,13 +235,15 @@ def _prepare_postgres(connection: Any, _record: object) -> None:
 
 
 def _hide_row(context: ExceptionContext) -> None:
-    """Take what PostgreSQL tells of a row off its errors, which are logged."""
-    original, wrapped = context.original_exception, context.sqlalchemy_exception
-    if wrapped is None or not original.args or not isinstance(original.args[0], dict):
-        return
-    told = str(original)
-    original.args = ({field: value for field, value in original.args[0].items() if field not in ("D", "W")},)
-    wrapped.args = (str(wrapped.args[0]).replace(told, str(original)), *wrapped.args[1:])
+    """Take what PostgreSQL tells of a row off its errors, which are logged, and off those that they came of."""
+    wrapped, problem = context.sqlalchemy_exception, cast("BaseException | None", context.original_exception)
+    while problem is not None:
+        if problem.args and isinstance(problem.args[0], dict):
+            told = str(problem)
+            problem.args = ({key: value for key, value in problem.args[0].items() if key not in ("D", "W")},)
+            if wrapped is not None:
+                wrapped.args = (str(wrapped.args[0]).replace(told, str(problem)), *wrapped.args[1:])
+        problem = problem.__cause__ or problem.__context__
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
