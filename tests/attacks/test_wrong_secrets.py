@@ -45,7 +45,7 @@ class CountingHasher(PasswordHasher):
             self.running += 1
             self.most = max(self.most, self.running)
         try:
-            return bool(super().verify(hash, password))  # type: ignore[arg-type]
+            return bool(super().verify(hash, password))
         finally:
             with self._lock:
                 self.running -= 1
