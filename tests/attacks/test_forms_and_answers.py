@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,8 @@ from web_surveys import SURVEY, began, small_survey
 
 from evenhand.data.annotation_files import read_annotations
 from evenhand.data.csv_files import plain_cell, spreadsheet_cell
+from evenhand.instruments.regard.lexicon_rates import MatchRow, MatchVerdict, matches_csv, read_review
+from evenhand.translation.changes import Change, read_changes, write_changes
 from evenhand.web import database as databases
 from evenhand.web.annotation.projects import ProjectText
 from evenhand.web.app import create_app
@@ -125,6 +130,20 @@ def test_an_annotation_export_has_no_formula_and_says_so(
         "-1",
         "@SUM(1+1)*cmd|' /C calc'!A0",
     )
+
+
+@only_sqlite
+def test_other_tables_that_people_fill_in_have_no_formula_either(database: object, tmp_path: Path) -> None:  # noqa: ARG001
+    row = MatchRow("women", "care", "=care", FORMULA, "right", "@note")
+    (_, written) = csv.reader(io.StringIO(matches_csv([row])))
+    assert written == ["women", "care", "'=care", f"'{FORMULA}", "right", "'@note", ""]
+    (tmp_path / "matches.csv").write_text(matches_csv([row]))
+    assert read_review(tmp_path / "matches.csv").verdicts == {("care", "=care", FORMULA): MatchVerdict.RIGHT}
+    change = Change(*[FORMULA, "-1", *["plain"] * (len(fields(Change)) - 2)])
+    write_changes(tmp_path / "changes.csv", [change])
+    (_, cells) = csv.reader(io.StringIO((tmp_path / "changes.csv").read_text()))
+    assert cells[:3] == [f"'{FORMULA}", "-1", "plain"]
+    assert read_changes(tmp_path / "changes.csv") == [change]
 
 
 def _end(database: Database) -> None:

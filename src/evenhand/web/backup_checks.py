@@ -189,9 +189,8 @@ def _fits(column: Column[Any], value: object) -> bool:
     """Whether a value as SQLite has it is one of the column, in databases of either kind."""
     kind = getattr(column.type, "impl_instance", column.type)
     fits = next(fits for known, fits in _FITTING.items() if isinstance(kind, known))
-    return fits(value) and (
-        not isinstance(value, str) or getattr(kind, "length", None) is None or len(value) <= kind.length
-    )
+    longest = getattr(kind, "length", None)
+    return fits(value) and (longest is None or not isinstance(value, str) or len(value) <= longest)
 
 
 def _is_text(value: object) -> bool:
