@@ -91,6 +91,68 @@ class Browser:
         return Answer(int(first.split()[1]), headers.get("location", ""), body.decode())
 
 
+SLOW_BEGINNINGS = (
+    b"",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    b"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n",
+)
+"""What a slow client sends at once: nothing, or a part of the headers, or headers and no body."""
+
+
+@dataclass
+class SlowClients:
+    """Clients that connect, send a byte a second and never a whole request; who is closed connects again.
+
+    Attributes:
+        url: Of the server.
+        count: How many there are.
+        opened: Connections so far.
+        open: Connections at the moment.
+        most: The most at the same time.
+    """
+
+    url: str
+    count: int
+    opened: int = 0
+    open: int = 0
+    most: int = 0
+
+    async def connect_until(self, end: float) -> None:
+        """Keep all connections until a moment of ``time.perf_counter``."""
+        await asyncio.gather(*(self._connect(number, end) for number in range(self.count)))
+
+    async def _connect(self, number: int, end: float) -> None:
+        address = urlsplit(self.url)
+        beginning = SLOW_BEGINNINGS[number % len(SLOW_BEGINNINGS)]
+        await asyncio.sleep(number / self.count)
+        while time.perf_counter() < end:
+            try:
+                _, writer = await asyncio.open_connection(address.hostname, address.port)
+            except OSError:
+                await asyncio.sleep(1)
+                continue
+            self.opened += 1
+            self.open += 1
+            self.most = max(self.most, self.open)
+            try:
+                await self._drip(writer, beginning, end)
+            except OSError:
+                await asyncio.sleep(1)
+            finally:
+                self.open -= 1
+                writer.transport.abort()
+
+    async def _drip(self, writer: asyncio.StreamWriter, beginning: bytes, end: float) -> None:
+        writer.write(beginning)
+        while time.perf_counter() < end and not writer.is_closing():
+            await asyncio.sleep(1)
+            if beginning:
+                writer.write(b"x")
+                await writer.drain()
+        if time.perf_counter() < end:
+            await asyncio.sleep(1)
+
+
 @dataclass
 class Annotator:
     """Somebody with a personal link to a project.

@@ -1,7 +1,8 @@
-"""Put a server under load: kill it at random moments, or let many people annotate at once.
+"""Put a server under load: kill it at random moments, let many people annotate at once, or keep it waiting.
 
     python benchmarks/web_server.py kills [--clients 20] [--answers 5000] [--kills 10] [--seed 0] [--db URL]
     python benchmarks/web_server.py load [--clients 200] [--pause 4] [--seconds 30] [--db URL]
+    python benchmarks/web_server.py slow [--clients 1100] [--seconds 45] [--db URL]
 
 ``kills``: clients answer as fast as they can, first annotators who label texts, then participants of a survey. The
 server is killed (SIGKILL) at random moments and started again; clients whose answer was not acknowledged send it again.
@@ -11,6 +12,11 @@ At the end every answer that was acknowledged must be there, once, as it was sen
 is how long they look on average: between half of it and one and a half times as long. The first table says how long
 clients waited, in a process of their own on the same machine; the second, how much of that was spent within the server,
 and its use of a processor. The exit code is 1 if a client's percentile 95 is 100 ms or more.
+
+``slow``: clients connect and send nothing, or a byte a second and never a whole request; those that are closed connect
+again. Meanwhile somebody opens a page on a new connection twice a second, and somebody else on one that is kept. The
+server may have 1,024 files open, which is usual. The exit code is 1 if a page took 2 seconds or more, or if the log has
+a megabyte or more. All traffic stays on this machine and ends after so many seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +25,9 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import random
+import resource
 import socket
 import sys
 import tempfile
@@ -34,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-from web_clients import NO_ANSWER, Annotator, Browser, Participant
+from web_clients import NO_ANSWER, PATIENCE, Annotator, Browser, Participant, SlowClients
 from web_work import KeptAnswers, kept_labels, kept_sentences, make_project, make_survey
 
 from evenhand.web.app import ServerOptions, create_app, listen_on, run_server
@@ -47,6 +55,12 @@ TEXTS_UNDER_LOAD = 300
 """More than anybody labels while the benchmark runs."""
 MOST_SECONDS = 0.1
 """What the percentile 95 must stay below."""
+USUAL_FILES = 1024
+"""Files that a process may have open on most machines."""
+SLOWEST_PAGE = 2.0
+"""Seconds that a page must stay below while slow clients hold connections."""
+LARGEST_LOG = 1_000_000
+"""Bytes that the log must stay below."""
 STOPWATCH = "/stopwatch"
 """Where the server says what it measured."""
 
@@ -82,8 +96,13 @@ class Stopwatch:
         await send({"type": "http.response.body", "body": body})
 
 
-def serve(address: str, port: int) -> None:
-    """Serve a database until the process is killed."""
+def serve(address: str, port: int, log: Path | None = None) -> None:
+    """Serve a database until the process is killed; with a log, as a server of few files."""
+    if log is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL_FILES, USUAL_FILES))
+        with log.open("wb") as stream:
+            os.dup2(stream.fileno(), sys.stdout.fileno())
+            os.dup2(stream.fileno(), sys.stderr.fileno())
     app = create_app(Database(address), ServerOptions(url=f"http://127.0.0.1:{port}"))
     app.add_middleware(Stopwatch)
     run_server(app, listen_on("127.0.0.1", port))
@@ -92,8 +111,9 @@ def serve(address: str, port: int) -> None:
 class KillableServer:
     """A server in a process of its own, on a fixed port."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, log: Path | None = None) -> None:
         self.address = address
+        self.log = log
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
@@ -108,7 +128,9 @@ class KillableServer:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        self._process = self._context.Process(target=serve, args=(self.address, self.port), daemon=True)
+        self._process = self._context.Process(
+            target=serve, args=(self.address, self.port, self.log), daemon=True
+        )
         self._process.start()
         while True:
             try:
@@ -276,6 +298,65 @@ def run_load(address: str, *, clients: int, pause: float, seconds: float, seed: 
     return LoadReport(waited, told["seconds"], told["processor"], spent[1], spent[0])
 
 
+@dataclass(frozen=True, slots=True)
+class SlowReport:
+    """How a server did while slow clients held its connections.
+
+    Attributes:
+        connections: How many they opened.
+        most: The most at the same time.
+        waited: How long pages took, on new connections and on a kept one; a page that did not come took for ever.
+        log: The bytes of the log.
+    """
+
+    connections: int
+    most: int
+    waited: Seconds
+    log: int
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether pages came soon and the log stayed small."""
+        return self.log < LARGEST_LOG and all(max(took) < SLOWEST_PAGE for took in self.waited.values())
+
+
+async def _open_pages(browser: Browser, took: list[float], end: float, *, keep: bool) -> None:
+    while time.perf_counter() < end:
+        started = time.perf_counter()
+        try:
+            shown = (await browser.get("/sign-in")).status == 200
+        except NO_ANSWER:
+            shown = False
+        took.append(time.perf_counter() - started if shown else PATIENCE)
+        if not keep:
+            browser.close()
+        await asyncio.sleep(0.5)
+    browser.close()
+
+
+def run_slow(address: str, log: Path, *, clients: int, seconds: float) -> SlowReport:
+    """How long pages take while slow clients hold connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, clients + 200)), hard))
+    server = KillableServer(address, log=log)
+    server.start()
+    slow = SlowClients(server.url, clients)
+    waited: Seconds = {"new": [], "kept": []}
+
+    async def everything() -> None:
+        end = time.perf_counter() + seconds
+        readers = [
+            _open_pages(Browser(server.url), took, end, keep=kind == "kept") for kind, took in waited.items()
+        ]
+        await asyncio.gather(slow.connect_until(end), *readers)
+
+    try:
+        _complete(everything())
+    finally:
+        server.kill()
+    return SlowReport(slow.opened, slow.most, waited, log.stat().st_size)
+
+
 def percentile(values: list[float], share: float) -> float:
     """The value that a share of all values stay at or below."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
@@ -303,24 +384,42 @@ def _print_load(report: LoadReport) -> int:
     return 0 if all(percentile(took, 0.95) < MOST_SECONDS for took in report.waited.values()) else 1
 
 
+def _print_slow(report: SlowReport) -> int:
+    print(f"slow clients: {report.connections:,} connections, {report.most:,} at the same time")
+    for kind, took in report.waited.items():
+        lost = sum(second >= PATIENCE for second in took)
+        figures = " ".join(
+            f"{name} {1000 * second:,.0f} ms"
+            for name, second in (("median", percentile(took, 0.5)), ("worst", max(took)))
+        )
+        print(f"pages on {kind} connections: {len(took)}, {figures}, {lost} did not come")
+    print(f"log: {report.log:,} bytes", flush=True)
+    return 0 if report.is_fine else 1
+
+
 def main() -> int:
     """Read the arguments and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("part", choices=["kills", "load"])
+    parser.add_argument("part", choices=["kills", "load", "slow"])
     parser.add_argument("--clients", type=int)
     parser.add_argument("--answers", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--pause", type=float, default=4.0)
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--db", help="an empty database; a new SQLite file if not given")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         address = given.db or str(Path(folder) / "server.db")
+        if given.part == "slow":
+            log = Path(folder) / "server.log"
+            return _print_slow(
+                run_slow(address, log, clients=given.clients or 1100, seconds=given.seconds or 45.0)
+            )
         if given.part == "load":
-            clients = given.clients or 200
+            clients, seconds = given.clients or 200, given.seconds or 30.0
             return _print_load(
-                run_load(address, clients=clients, pause=given.pause, seconds=given.seconds, seed=given.seed)
+                run_load(address, clients=clients, pause=given.pause, seconds=seconds, seed=given.seed)
             )
         clients = given.clients or 20
         sizes = {"clients": clients, "answers": given.answers, "kills": given.kills, "seed": given.seed}

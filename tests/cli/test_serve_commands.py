@@ -167,6 +167,23 @@ def test_serving_says_where_and_how(
 
 
 @pytest.mark.usefixtures("served")
+def test_a_server_behind_another_asks_which_one_may_say_who_sent_a_request(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    db = tmp_path / "server.db"
+    behind = run_evenhand_here("serve", "--db", db, "--url", "https://survey.example.org")
+    assert "must be named with --proxy" in " ".join(behind.stderr.split())
+    named = run_evenhand_here(
+        "serve", "--db", db, "--url", "https://survey.example.org", "--proxy", "127.0.0.1"
+    )
+    assert named.returncode == 0
+    assert "--proxy" not in named.stderr
+    refused = run_evenhand_here("serve", "--db", db, "--proxy", "nginx")
+    assert refused.returncode == 2
+    assert "'nginx' is not the address of a proxy" in refused.stderr
+
+
+@pytest.mark.usefixtures("served")
 def test_the_demonstration_begins_with_a_link_that_signs_in(
     run_evenhand_here: Command, tmp_path: Path
 ) -> None:

@@ -74,10 +74,14 @@ def test_a_new_password_ends_other_sessions(lead: Visitor, visitor: Callable[[],
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_an_address_that_tries_many_secrets_is_slowed_down(visitor: Callable[[], Visitor]) -> None:
+def test_an_address_that_tries_many_links_is_refused_and_its_passwords_are_counted_apart(
+    visitor: Callable[[], Visitor],
+) -> None:
     statuses = [visitor().get(f"/a/guess-{guess}").status_code for guess in range(21)]
     assert statuses == [404] * 20 + [429]
     stranger = visitor()
+    stranger.get("/sign-in")
+    assert [stranger.send(password="a wrong sentence").status_code for _ in range(20)] == [401] * 20
     stranger.get("/sign-in")
     assert stranger.send(password=PASSWORD).status_code == 429
 

@@ -132,10 +132,8 @@ def test_a_rate_counts_within_its_window_only(database: object) -> None:  # noqa
     now = [0.0]
     limiter = RateLimiter(clock=lambda: now[0])
     rate = Rate(2, 60)
-    for _ in range(2):
-        assert not limiter.is_spent(rate, "access", "somebody")
-        limiter.count("access", "somebody")
-    assert limiter.is_spent(rate, "access", "somebody")
-    assert not limiter.is_spent(rate, "access", "somebody else")
+    admitted = [limiter.admits(rate, "access", "somebody") for _ in range(3)]
+    assert admitted == [True, True, False]
+    assert limiter.admits(rate, "access", "somebody else")
     now[0] = 61.0
-    assert not limiter.is_spent(rate, "access", "somebody")
+    assert limiter.admits(rate, "access", "somebody")

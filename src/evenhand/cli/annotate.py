@@ -198,7 +198,8 @@ def write_new_annotations(
     table: AnnotationTable, out: Path, *, layout: str, inputs: Sequence[Path] = (), replace: bool
 ) -> tuple[Path, ...]:
     """Write annotations where no other file is, unless it may be replaced; the files of the layout."""
-    from evenhand.data.annotation_files import write_annotations
+    from evenhand.data.annotation_csv import about_formulas
+    from evenhand.data.annotation_files import ALIGNED, LONG, write_annotations
 
     with tempfile.TemporaryDirectory(prefix="evenhand-annotations-") as folder:
         # Which files a layout has is known once they are written.
@@ -208,6 +209,9 @@ def write_new_annotations(
             refuse_to_replace(place, inputs=inputs, replace=replace)
         for draft, place in zip(drafts, places, strict=True):
             write_bytes(place, draft.read_bytes())
+    if layout in (LONG, ALIGNED):
+        for note in about_formulas(table):
+            warn(note)
     return tuple(places)
 
 

@@ -23,7 +23,15 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, serve_database, server_address
+from evenhand.cli.serve import (
+    DEFAULT_DATABASE,
+    DatabaseAddress,
+    Host,
+    Port,
+    Proxies,
+    serve_database,
+    server_address,
+)
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
@@ -199,6 +207,7 @@ def review_matches_command(
         str | None,
         typer.Option(help="Where people find the server; links begin with it.", rich_help_panel=SERVER),
     ] = None,
+    proxy: Proxies = None,
     json: Json = False,
 ) -> None:
     """Review the lexicon matches of a run in the browser: people say which are right, and that corrects the rates.
@@ -232,6 +241,7 @@ def review_matches_command(
             host,
             port,
             address=address,
+            proxies=proxy,
             links=lambda opened: _review_links(opened, name, reviewer or [], adjudicator),
         )
     finally:

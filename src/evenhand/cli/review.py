@@ -12,7 +12,15 @@ import typer
 
 from evenhand.cli.options import SERVER, Json
 from evenhand.cli.output import print_json, print_lines, say, warn
-from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, serve_database, server_address
+from evenhand.cli.serve import (
+    DEFAULT_DATABASE,
+    DatabaseAddress,
+    Host,
+    Port,
+    Proxies,
+    serve_database,
+    server_address,
+)
 from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
 
@@ -87,6 +95,7 @@ def review_command(
         str | None,
         typer.Option(help="Where people find the server; links begin with it.", rich_help_panel=SERVER),
     ] = None,
+    proxy: Proxies = None,
     json: Json = False,
 ) -> None:
     """Review a translation in the browser: two people decide about every item, a third settles what they differ on.
@@ -132,6 +141,7 @@ def review_command(
                 host,
                 port,
                 address=address,
+                proxies=proxy,
                 links=lambda database: _links(database, opened.name, reviewer or [], arbiter),
                 opened=f"/reviews/{opened.name}" if wanted else None,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
@@ -36,6 +36,15 @@ Host = Annotated[
     str,
     typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
 ]
+Proxies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--proxy",
+        help="Address or network of a web server that passes requests on, such as 127.0.0.1; it is believed when it "
+        "says who sent them (X-Forwarded-For). Can be given several times.",
+        rich_help_panel=SERVER,
+    ),
+]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)]
 
 WithoutAsking = Annotated[bool, typer.Option("--yes", help="Delete without asking.", rich_help_panel=OUTPUT)]
@@ -60,6 +69,7 @@ def serve_command(
             rich_help_panel=SERVER,
         ),
     ] = None,
+    proxy: Proxies = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -72,7 +82,8 @@ def serve_command(
     """Serve pages for people: surveys, annotation, and their results.
 
     It listens on this machine alone. To put it on a network, let a web server with a certificate, such as Caddy or
-    nginx, pass requests on to it, and give the address that people see with `--url https://...`.
+    nginx, pass requests on to it, and give the address that people see with `--url https://...` and the address of
+    that web server with `--proxy`.
 
     On the first start it prints a link that makes the administrator, once and within an hour. `evenhand serve password`
     prints another.
@@ -81,7 +92,7 @@ def serve_command(
 
     `evenhand serve --demo`
 
-    `evenhand serve --db postgresql://evenhand@localhost/evenhand --url https://survey.example.org`
+    `evenhand serve --db postgresql://evenhand@localhost/evenhand --url https://survey.example.org --proxy 127.0.0.1`
     """
     if context.invoked_subcommand is not None:
         return
@@ -99,7 +110,8 @@ def serve_command(
             )
         database = Database(db)
         stack.callback(database.close)
-        serve_database(database, host, port, address=address, links=_demo_links if demo else _no_links)
+        links = _demo_links if demo else _no_links
+        serve_database(database, host, port, address=address, proxies=proxy, links=links)
 
 
 def open_database(db: str) -> Database:
@@ -173,6 +185,7 @@ def serve_database(
     port: int,
     *,
     address: str,
+    proxies: Sequence[str] | None,
     links: Callable[[Database], Mapping[str, str]],
     opened: str | None = None,
 ) -> None:
@@ -185,14 +198,21 @@ def serve_database(
         host: The address to listen on.
         port: The port to listen on.
         address: Where people find the server.
+        proxies: Web servers that are believed when they say who sent a request.
         links: Makes what is shown, and gives paths of the server to print, by title.
         opened: A path of the server to open in a browser once it listens.
     """
     from evenhand.web import app as web
     from evenhand.web.accounts import new_setup_token
 
+    options = web.ServerOptions(url=address, proxies=proxies or ())
+    if options.over_tls and not options.proxies:
+        warn(
+            f"Whatever passes requests for {address} on to this server must be named with --proxy, such as --proxy "
+            "127.0.0.1. Otherwise all visitors have one address here, and share the limit of wrong passwords."
+        )
     with web.listen_on(host, port) as listening:
-        app = web.create_app(database, web.ServerOptions(url=address))
+        app = web.create_app(database, options)
         for title, path in links(database).items():
             say(f"{title}: {address}{path}")
         token = new_setup_token(database)
@@ -249,16 +269,18 @@ def restore_command(
 ) -> None:
     """Copy a backup into an empty database, of the same kind or of the other.
 
+    The backup is checked first. If it is damaged, the fault is named and nothing is made.
+
     **Example**
 
     `evenhand serve restore evenhand-monday.db --db evenhand-again.db`
     """
     require_extra("web", purpose="evenhand serve restore")
-    from evenhand.web.backup import restore
-    from evenhand.web.database import Database
+    from evenhand.web.backup import fill, made_for_restoring
+    from evenhand.web.backup_checks import checked_backup
 
-    database = Database(db)
-    counts = restore(database, backup)
+    with checked_backup(backup) as copy, made_for_restoring(db) as database:
+        counts = fill(database, copy)
     say(f"{sum(counts.values()):,} rows are in {database.shown}.")
 
 
@@ -272,7 +294,8 @@ def _warn_without_tls(host: str, port: int, address: str) -> None:
         return
     warn(
         f"Others can reach {address}, and what they send can be read on the way. Listen on 127.0.0.1, let a web server "
-        f"with a certificate (Caddy: reverse_proxy 127.0.0.1:{port}) pass requests on, and give --url https://..."
+        f"with a certificate (Caddy: reverse_proxy 127.0.0.1:{port}) pass requests on, and give --url https://... "
+        "and --proxy 127.0.0.1."
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from evenhand.core.counts import plural
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import is_file_name, write_text
 from evenhand.core.labels import LabelScheme
@@ -26,7 +27,7 @@ from evenhand.data.annotations import (
     about_repeated_texts,
     shortened,
 )
-from evenhand.data.csv_files import CsvRow, CsvTable, has_columns, read_table
+from evenhand.data.csv_files import CsvRow, CsvTable, has_columns, plain_cell, read_table, spreadsheet_cell
 from evenhand.data.label_schemes import REGARD, bundled_schemes, load_scheme
 
 TEXT_ID, ANNOTATOR, UNSURE_COLUMN = "text_id", "annotator", "unsure"
@@ -83,11 +84,11 @@ class _AnswerTable:
         answer = self.answer_of(row)
         return Annotation(
             text_id=text_id,
-            text=row[self.text_column],
+            text=plain_cell(row[self.text_column]),
             annotator=annotator,
             label=answer.label,
             unsure=answer.unsure,
-            comment=row[COMMENT],
+            comment=plain_cell(row[COMMENT]),
             seconds=_seconds(row),
             adjudicated=is_ticked(row[ADJUDICATED]),
         )
@@ -106,7 +107,8 @@ def read_long(
             lacking = next((column for column in (TEXT_ID, ANNOTATOR) if not row[column]), None)
             if lacking:
                 raise DatasetError(f"{row.place}: {lacking} is empty. Give every row one.")
-            annotations.append(answers.annotation(row, text_id=row[TEXT_ID], annotator=row[ANNOTATOR]))
+            text_id, annotator = plain_cell(row[TEXT_ID]), plain_cell(row[ANNOTATOR])
+            annotations.append(answers.annotation(row, text_id=text_id, annotator=annotator))
     warnings = [*about_changed_texts(annotations), *_about_repeats(annotations)]
     return AnnotationTable(chosen, tuple(annotations), tuple(warnings))
 
@@ -125,8 +127,8 @@ def read_aligned(
     answers = [_answer_table(path, table, chosen, columns) for path, table in zip(paths, tables, strict=True)]
     rows = [table.filled_rows() for table in answers]
     _refuse_unequal_lengths(paths, rows)
-    texts = [[row[columns.text.lower()] for row in of_file] for of_file in rows]
-    text_ids = text_ids_of(tables[0], rows[0])
+    texts = [[plain_cell(row[columns.text.lower()]) for row in of_file] for of_file in rows]
+    text_ids = list(map(plain_cell, text_ids_of(tables[0], rows[0])))
     annotations = [
         table.annotation(row, text_id=text_id, annotator=annotator)
         for table, of_file, annotator in zip(answers, rows, _annotator_names(paths), strict=True)
@@ -173,17 +175,35 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Annotation]) -> No
     writer.writerow(columns)
     for row in rows:
         cells = {
-            TEXT_ID: row.text_id,
-            "text": row.text,
-            ANNOTATOR: row.annotator,
-            "label": row.label or "",
+            **_typed(row),
             UNSURE_COLUMN: _TICK if row.unsure else "",
-            COMMENT: row.comment,
             SECONDS: "" if row.seconds is None else repr(row.seconds),
             ADJUDICATED: _TICK if row.adjudicated else "",
         }
-        writer.writerow([cells[column] for column in columns])
+        writer.writerow([spreadsheet_cell(cells[column]) for column in columns])
     write_text(path, stream.getvalue())
+
+
+def _typed(row: Annotation) -> dict[str, str]:
+    """The cells that hold what people typed."""
+    return {
+        TEXT_ID: row.text_id,
+        "text": row.text,
+        ANNOTATOR: row.annotator,
+        "label": row.label or "",
+        COMMENT: row.comment,
+    }
+
+
+def about_formulas(rows: Iterable[Annotation]) -> list[str]:
+    """A note on the cells of a CSV file that a spreadsheet would take for formulas; none if there are none."""
+    count = sum(spreadsheet_cell(cell) != cell for row in rows for cell in _typed(row).values())
+    if not count:
+        return []
+    return [
+        f"{plural(count, 'cell begins', 'cells begin')} like a formula of a spreadsheet. An apostrophe stands before "
+        "each; Evenhand takes it off again when it reads the file."
+    ]
 
 
 def _answer_table(
@@ -198,7 +218,7 @@ def _answer_table(
     if label in table.columns:
 
         def answer_of(row: CsvRow) -> _Answer:
-            cell = row[label]
+            cell = plain_cell(row[label])
             if scheme.means_unsure(cell):
                 return _Answer(None, unsure=True)
             code = scheme.read_code(cell, place=row.place) if cell else None

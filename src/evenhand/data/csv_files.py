@@ -23,6 +23,20 @@ _ENDS_WITHIN_QUOTES = "unexpected end of data"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
+FORMULA = re.compile(r"'*[=+\-@＝＋－＠\t\r\n]")
+"""How a cell begins that a spreadsheet takes for a formula, or one with an apostrophe against that."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
+def spreadsheet_cell(text: str) -> str:
+    """A text as a cell that no spreadsheet runs: with an apostrophe before a formula. Numbers stay as they are."""
+    return f"'{text}" if FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def plain_cell(cell: str) -> str:
+    """The text that ``spreadsheet_cell`` made a cell of."""
+    return cell[1:] if cell.startswith("'") and spreadsheet_cell(cell[1:]) == cell else cell
+
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:

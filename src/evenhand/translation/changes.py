@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import decode_utf8, read_stored, write_text
 from evenhand.core.items import BLANK, Task
+from evenhand.data.csv_files import plain_cell, spreadsheet_cell
 from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.documents import (
     BEYOND_REPAIR,
@@ -226,7 +227,7 @@ def write_changes(path: Path, rows: Iterable[Change]) -> None:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(_COLUMNS)
-    writer.writerows(astuple(row) for row in rows)
+    writer.writerows(map(spreadsheet_cell, astuple(row)) for row in rows)
     write_text(path, buffer.getvalue())
 
 
@@ -243,4 +244,4 @@ def read_changes(path: Path) -> list[Change]:
         raise DatasetError(f"{path} is not valid CSV ({problem}). Put it back as it was.") from None
     if tuple(header) != _COLUMNS or any(len(row) != len(_COLUMNS) for row in rows):
         raise DatasetError(f"{path} is not a table of changes: its columns must be {', '.join(_COLUMNS)}.")
-    return [Change(*row) for row in rows]
+    return [Change(*map(plain_cell, row)) for row in rows]

@@ -20,6 +20,7 @@ import numpy as np
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, load_json, read_stored, sha256_of, write_text
 from evenhand.core.labels import NOT_ASKED
+from evenhand.data.csv_files import plain_cell, spreadsheet_cell
 from evenhand.stats.agreement import mean_kappa, pairwise_kappa
 from evenhand.translation.documents import Document
 from evenhand.translation.reviews import (
@@ -69,7 +70,7 @@ def review_csv(rows: Iterable[RecordedVerdict]) -> str:
                 own.person,
                 own.role.value,
                 own.outcome.value,
-                own.comment,
+                spreadsheet_cell(own.comment),
                 own.time,
                 texts,
                 row.result,
@@ -97,7 +98,7 @@ def read_review(path: Path) -> list[RecordedVerdict]:
                     ReviewRole(role),
                     ReviewOutcome(outcome),
                     _texts_of(texts),
-                    comment,
+                    plain_cell(comment),
                     time,
                 ),
                 result,

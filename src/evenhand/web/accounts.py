@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from argon2 import PasswordHasher
@@ -12,7 +15,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from evenhand.web.database import Database
-from evenhand.web.security import new_token, token_digest
+from evenhand.web.security import Refusal, new_token, token_digest
 from evenhand.web.tables import AdministratorRow, SettingRow, SignInRow, utc_now
 
 SHORTEST_PASSWORD = 12
@@ -25,6 +28,13 @@ PUBLIC_URL = "public-url"
 DEFAULT_URL = "http://127.0.0.1:8321"
 
 _HASHER = PasswordHasher()
+MOST_HASHES = 2
+"""Passwords that are hashed at the same time; each takes 64 MiB and a core."""
+MOST_WAITING = 18
+"""Others that wait for their turn, in threads that pages need too."""
+_turns = threading.BoundedSemaphore(MOST_HASHES)
+_places = threading.BoundedSemaphore(MOST_HASHES + MOST_WAITING)
+
 _NOBODY = _HASHER.hash(secrets.token_hex(16))
 """Checked when there is no administrator, so that the time to answer tells nothing."""
 
@@ -113,7 +123,8 @@ def sign_in(session: Session, password: str) -> AdministratorRow | None:
     """The administrator, if this is the password."""
     row = session.scalar(select(AdministratorRow))
     try:
-        _HASHER.verify(row.password if row else _NOBODY, password)
+        with _hashing():
+            _HASHER.verify(row.password if row else _NOBODY, password)
     except (VerificationError, InvalidHashError):
         return None
     return row
@@ -121,7 +132,8 @@ def sign_in(session: Session, password: str) -> AdministratorRow | None:
 
 def change_password(session: Session, row: AdministratorRow, password: str) -> None:
     """Set another password, which ends all sessions and every link that signs in or sets a password."""
-    row.password = _HASHER.hash(password)
+    with _hashing():
+        row.password = _HASHER.hash(password)
     row.epoch = secrets.token_hex(16)
     session.execute(delete(SettingRow).where(SettingRow.name.in_([SETUP_DIGEST, LEAD_DIGEST])))
 
@@ -150,3 +162,19 @@ def is_signed_in(session: Session, token: str) -> bool:
 def end_sign_in(session: Session, token: str) -> None:
     """Sign out of the session with this token; what was copied from its browser opens nothing any more."""
     session.execute(delete(SignInRow).where(SignInRow.digest == token_digest(token)))
+
+
+@contextmanager
+def _hashing() -> Iterator[None]:
+    """A turn to hash a password.
+
+    Raises:
+        Refusal: If too many wait for theirs already.
+    """
+    if not _places.acquire(blocking=False):
+        raise Refusal(503, "refused_busy")
+    try:
+        with _turns:
+            yield
+    finally:
+        _places.release()

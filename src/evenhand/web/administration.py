@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from evenhand.web import accounts
 from evenhand.web.pages import LANGUAGES, page
 from evenhand.web.routing import Administrator, Data, redirect
-from evenhand.web.security import Refusal, Submission, field, limit_access, wrong_secret
+from evenhand.web.security import Refusal, Submission, field, limit_passwords, wrong_secret
 from evenhand.web.tables import AdministratorRow, ProjectRow, ReviewRow, SurveyRow
 
 router = APIRouter()
@@ -54,7 +54,7 @@ def home(request: Request, database: Data) -> HTMLResponse:
         )
 
 
-@router.get("/setup/{token}", dependencies=[Depends(limit_access)])
+@router.get("/setup/{token}")
 def show_setup(request: Request, database: Data, token: str) -> HTMLResponse:
     """The page behind the one-time link."""
     with database.read() as session:
@@ -63,7 +63,7 @@ def show_setup(request: Request, database: Data, token: str) -> HTMLResponse:
     return page(request, "password", action=request.url.path, problem=None, kind="setup")
 
 
-@router.post("/setup/{token}", dependencies=[Depends(limit_access)])
+@router.post("/setup/{token}")
 def set_up(request: Request, database: Data, form: Submission, token: str) -> Response:
     """Make the administrator."""
     with database.write() as session:
@@ -84,7 +84,7 @@ def _sign_in(request: Request, session: Session, row: AdministratorRow) -> None:
     request.session["admin"] = accounts.begin_sign_in(session, row)
 
 
-@router.get("/lead/{token}", dependencies=[Depends(limit_access)])
+@router.get("/lead/{token}")
 def sign_in_by_link(request: Request, database: Data, token: str) -> Response:
     """Follow the link of a demonstration."""
     with database.write() as session:
@@ -101,13 +101,13 @@ def show_sign_in(request: Request) -> HTMLResponse:
     return page(request, "sign_in", problem=None)
 
 
-@router.post("/sign-in", dependencies=[Depends(limit_access)])
+@router.post("/sign-in")
 def sign_in(request: Request, database: Data, form: Submission) -> Response:
     """Check the password."""
+    limit_passwords(request)
     with database.read() as session:
         row = accounts.sign_in(session, _password(form, "password"))
     if row is None:
-        wrong_secret(request, Refusal(401, "refused_sign_in"))
         return page(request, "sign_in", status=401, problem="problem_password")
     with database.write() as session:
         _sign_in(request, session, row)
@@ -131,16 +131,16 @@ def show_password(request: Request, _administrator: Administrator) -> HTMLRespon
     return page(request, "password", action="/password", problem=None, kind="change")
 
 
-@router.post("/password", dependencies=[Depends(limit_access)])
+@router.post("/password")
 def change_password(
     request: Request, database: Data, form: Submission, _administrator: Administrator
 ) -> Response:
     """Set another password; all other sessions end."""
+    limit_passwords(request, "administrator")
     with database.write() as session:
         problem = _password_problem(form)
         row = accounts.sign_in(session, _password(form, "current"))
         if row is None:
-            wrong_secret(request, Refusal(401, "refused_sign_in"))
             problem = "problem_password"
         if row is None or problem:
             return page(request, "password", status=422, action="/password", problem=problem, kind="change")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import logging
 import mimetypes
 import socket
 import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -25,6 +28,7 @@ from evenhand.web import accounts, administration
 from evenhand.web.annotation import adjudicating, labelling
 from evenhand.web.annotation import lead as annotation_lead
 from evenhand.web.database import Database
+from evenhand.web.group_commit import BusyDatabaseError
 from evenhand.web.pages import page
 from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
@@ -40,6 +44,11 @@ from evenhand.web.security import (
 )
 from evenhand.web.survey import lead as survey_lead
 from evenhand.web.survey import taking
+
+if TYPE_CHECKING:
+    from evenhand.web.connections import Server
+
+_LOGGER = logging.getLogger(__name__)
 
 BODY_LIMIT = 512 * 1024
 """Bytes of a form. Six texts of 10,000 letters, each of which a form sends as up to nine bytes."""
@@ -58,10 +67,23 @@ class ServerOptions:
         url: Where people find it, such as ``https://survey.example.org``. With ``https`` the session's cookie is sent
             over TLS only.
         limiter: Counts requests.
+        proxies: Addresses or networks of web servers that pass requests on. Only they are believed when they say, in
+            ``X-Forwarded-For``, from whom a request came.
     """
 
     url: str = accounts.DEFAULT_URL
     limiter: RateLimiter | None = None
+    proxies: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for proxy in self.proxies:
+            try:
+                ip_network(proxy)
+            except ValueError:
+                raise EvenhandError(
+                    f"{proxy!r} is not the address of a proxy. Give an address or a network, such as 127.0.0.1 or "
+                    "10.0.0.0/24."
+                ) from None
 
     @property
     def over_tls(self) -> bool:
@@ -93,7 +115,12 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     app.add_middleware(BodyLimit, limit=BODY_LIMIT)
     app.add_middleware(FailurePages, show=_show_failure)
     app.add_middleware(SafeResponses, headers=HEADERS | TLS_HEADERS if options.over_tls else HEADERS)
+    if options.proxies:
+        from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.proxies))
     app.add_exception_handler(Refusal, _show_refusal)
+    app.add_exception_handler(BusyDatabaseError, _show_busy)
     app.add_exception_handler(HTTPException, _show_missing)
     app.add_exception_handler(RequestValidationError, _show_missing)
     app.add_api_route("/static/{name}", _static_file)
@@ -143,40 +170,49 @@ def run_server(app: FastAPI, listening: socket.socket, *, opened: str | None = N
         listening: A socket that listens already.
         opened: An address to open in a browser.
     """
-    import uvicorn
-
     # SQLite lets go of the interpreter at every statement. Whoever is writing must get it back soon, or all who wait to
     # write wait for those who make pages.
     sys.setswitchinterval(SWITCH_INTERVAL)
+    if opened:
+        # What a browser asks waits in the socket until it is served.
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        _server(app).run(sockets=[listening])
+
+
+def _server(app: FastAPI) -> Server:
+    import uvicorn
+
+    from evenhand.web import connections
+
     config = uvicorn.Config(
         app,
+        http=connections.Connection,
+        ws="none",
+        limit_concurrency=connections.room_for_connections(),
+        proxy_headers=False,  # create_app reads them, from the proxies that were named
         access_log=False,
         log_level="warning",
         server_header=False,
         timeout_keep_alive=KEPT_CONNECTION,
         timeout_graceful_shutdown=5,
     )
-    if opened:
-        # What a browser asks waits in the socket until it is served.
-        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    connections.quiet_logs()
+    return connections.Server(config)
 
 
 @contextmanager
 def served_from_thread(app: FastAPI) -> Iterator[str]:
     """The address of an application that a thread serves on a free port of this machine, for tests and screenshots."""
-    import uvicorn
-
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
+    listening = listen_on("127.0.0.1", 0)
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = _server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.02)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield address
     finally:
         server.should_exit = True
         thread.join()
@@ -187,6 +223,13 @@ async def _show_refusal(request: Request, refusal: Exception) -> Response:
     if status == 401 and request.method == "GET":
         return redirect("/sign-in")
     return page(request, "error", status=status, reason=str(refusal))
+
+
+async def _show_busy(request: Request, problem: Exception) -> Response:
+    _LOGGER.warning("%s", problem)
+    answer = page(request, "error", status=503, reason="refused_busy")
+    answer.headers["Retry-After"] = "5"
+    return answer
 
 
 async def _show_missing(request: Request, problem: Exception) -> Response:

@@ -1,22 +1,28 @@
 """Backup and restore: one SQLite file with every row, whatever the database is.
 
 A backup is one consistent state, taken while people write. It can be restored into a database of either kind, so it is
-also the way from SQLite to PostgreSQL. It has no sign-ins: one that has ended since must not come back.
+also the way from SQLite to PostgreSQL. It has no sign-ins: one that has ended since must not come back. What is damaged
+is refused before anything is written.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Table, func, insert, select, text
+from sqlalchemy import Select, Table, func, insert, select, text
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from evenhand.core.errors import fault
 from evenhand.core.files import file_written_whole
-from evenhand.web.database import Database, DatabaseError, MissingDatabaseError
-from evenhand.web.tables import Base, SignInRow
+from evenhand.web.backup_checks import DIGESTS, checked_backup, write_digests
+from evenhand.web.database import Database, DatabaseError, database_url
+from evenhand.web.tables import Base, SettingRow, SignInRow
 
 _BATCH = 1000
 
@@ -40,6 +46,7 @@ def back_up(database: Database, out: Path) -> Mapping[str, int]:
         with copy.engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         copy.close()
+        write_digests(draft)
         with draft.open("rb") as content, file_written_whole(out) as stream:
             shutil.copyfileobj(content, stream)
     out.chmod(0o600)
@@ -53,34 +60,47 @@ def restore(database: Database, backup: Path) -> Mapping[str, int]:
         How many rows each table has.
 
     Raises:
-        DatabaseError: If the backup cannot be read, or the database is not empty.
+        DatabaseError: If the backup cannot be read or is damaged, or the database is not empty.
     """
-    if not backup.is_file():
-        raise DatabaseError(f"There is no file {backup}. Check the path.")
-    with tempfile.TemporaryDirectory(prefix="evenhand-restore-") as folder:
-        # Opening brings the tables up to date, and the backup itself must stay as it is.
-        draft = Path(folder) / "backup.db"
-        shutil.copyfile(backup, draft)
-        copy = _opened_backup(draft, backup)
-        try:
-            with copy.read() as source, database.write() as target:
-                _refuse_filled(target, database)
-                counts = _copy_rows(source, target)
-        finally:
-            copy.close()
-    return counts
+    with checked_backup(backup) as copy:
+        return fill(database, copy)
 
 
-def _opened_backup(draft: Path, backup: Path) -> Database:
-    """The copy of a backup; what is wrong with it is said of the backup."""
+@contextmanager
+def made_for_restoring(address: str) -> Iterator[Database]:
+    """A database at an address. If it was not there before and something fails, it is not there afterwards either."""
+    url = database_url(address)
+    is_sqlite = url.get_backend_name() == "sqlite"
+    was_there = not is_sqlite or Path(url.database or "").exists()
+    database = Database(address)
     try:
-        return Database(str(draft), create=False)
-    except MissingDatabaseError:
-        raise DatabaseError(
-            f"{backup} has no tables of Evenhand. Give a file that evenhand serve backup wrote."
-        ) from None
-    except DatabaseError as problem:
-        raise DatabaseError(str(problem).replace(str(draft), str(backup))) from None
+        yield database
+    except BaseException:
+        database.close()
+        if not was_there:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{url.database}{ending}").unlink(missing_ok=True)
+        raise
+    database.close()
+
+
+def fill(database: Database, copy: Database) -> Mapping[str, int]:
+    """Copy every row of one database into another, which has to be empty.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        DatabaseError: If it is not empty, or cannot be written.
+    """
+    try:
+        with copy.read() as source, database.write() as target:
+            _refuse_filled(target, database)
+            counts = _copy_rows(source, target)
+    except SQLAlchemyError as problem:
+        reason = fault(getattr(problem, "orig", None) or problem).rstrip(".")
+        raise DatabaseError(f"{database.shown} cannot be filled: {reason}. Nothing was restored.") from None
+    return counts
 
 
 def _copy_rows(source: Session, target: Session) -> dict[str, int]:
@@ -88,7 +108,7 @@ def _copy_rows(source: Session, target: Session) -> dict[str, int]:
     for table in Base.metadata.sorted_tables:
         if table is SignInRow.__table__:
             continue
-        rows = source.execute(select(table)).mappings()
+        rows = source.execute(_all_rows(table)).mappings()
         counts[table.name] = 0
         for batch in rows.partitions(_BATCH):
             target.execute(insert(table), [dict(row) for row in batch])
@@ -96,6 +116,12 @@ def _copy_rows(source: Session, target: Session) -> dict[str, int]:
         if "id" in table.columns:
             _count_on(target, table, last=_last_id(source, table))
     return counts
+
+
+def _all_rows(table: Table) -> Select[Any]:
+    """All rows but the digests of a backup, which are of one file."""
+    rows = select(table)
+    return rows.where(table.c.name != DIGESTS) if table.name == SettingRow.__tablename__ else rows
 
 
 def _refuse_filled(session: Session, database: Database) -> None:

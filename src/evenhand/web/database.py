@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, create_engine, event, make_url
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import EvenhandError, fault, require_extra
-from evenhand.web.group_commit import GroupWriter
+from evenhand.web.group_commit import BusyDatabaseError, GroupWriter
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-_SQLITE_BEGINS = b"SQLite format 3"
-_WAIT = 30.0
-"""Seconds to wait for another process, such as an export, that holds a lock."""
+SQLITE_BEGINS = b"SQLite format 3"
+CHECK_ADDRESS = "Check the address with --db."
+_WAIT = 10.0
+"""Seconds to wait for another process, such as an import, that holds a lock."""
+_POSTGRES_BUSY = frozenset({"40001", "40P01", "53300", "55P03"})
+"""What PostgreSQL says of a conflict, a deadlock, too many connections, and a lock that was waited for too long."""
 
 
 class DatabaseError(EvenhandError):
@@ -79,22 +84,29 @@ class Database:
                 raise self._missing()
             self._make_private()
             self.engine = create_engine(
-                self.url, connect_args={"check_same_thread": False, "timeout": _WAIT}, pool_size=40
+                self.url,
+                connect_args={"check_same_thread": False, "timeout": _WAIT},
+                pool_size=40,
+                hide_parameters=True,  # they are people's answers, and errors are logged
             )
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
-            self.engine = create_engine(self.url, pool_size=20, max_overflow=20, pool_pre_ping=True)
+            self.engine = create_engine(
+                self.url, pool_size=20, max_overflow=20, pool_pre_ping=True, hide_parameters=True
+            )
+            event.listen(self.engine, "connect", _prepare_postgres)
+            event.listen(self.engine, "handle_error", _hide_row)
         self._writing = self.engine.execution_options(writing=True)
-        self._writer = GroupWriter(self._writing)
+        self._writer = GroupWriter(self._writing, patience=_WAIT)
         try:
             self._migrate(create=create)
-        except (SQLAlchemyError, sqlite3.DatabaseError) as problem:
+        except (SQLAlchemyError, sqlite3.DatabaseError, CommandError) as problem:
             self.close()
             # SQLAlchemy adds where to read about the error, which says nothing about this database.
             reason = fault(getattr(problem, "orig", None) or problem).rstrip(".")
             raise DatabaseError(
-                f"The database {self.shown} cannot be opened: {reason}. Check the address with --db."
+                f"The database {self.shown} cannot be opened: {reason}. {CHECK_ADDRESS}"
             ) from None
 
     @property
@@ -109,21 +121,44 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session that sees one state of the database and changes nothing."""
-        with Session(self.engine) as session:
+        """A session that sees one state of the database and changes nothing.
+
+        Raises:
+            BusyDatabaseError: If somebody else holds it for long.
+        """
+        with self._noting_locks(), Session(self.engine) as session:
             if not self.is_sqlite:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session whose changes are all on disk when the block ends, or none of them if it fails."""
+        """A session whose changes are all on disk when the block ends, or none of them if it fails.
+
+        Raises:
+            BusyDatabaseError: If somebody else holds it for long.
+        """
         if self.is_sqlite:
-            with self._writer.write() as session:
+            with self._noting_locks(), self._writer.write() as session:
                 yield session
             return
-        with Session(self._writing, expire_on_commit=False) as session, session.begin():
+        with (
+            self._noting_locks(),
+            Session(self._writing, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
+
+    @contextmanager
+    def _noting_locks(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error) as problem:
+            if not _is_locked(problem):
+                raise
+            raise BusyDatabaseError(
+                f"The database {self.shown} is in use by another process. Try again in a moment."
+            ) from None
 
     def close(self) -> None:
         """Close all connections."""
@@ -135,7 +170,7 @@ class Database:
             raise DatabaseError(f"{path} is not a file. Give the path of a database, such as evenhand.db.")
         if not path.parent.is_dir():
             raise DatabaseError(f"There is no folder {path.parent} for the database. Make it first.")
-        if path.exists() and path.stat().st_size and _first_bytes(path) != _SQLITE_BEGINS:
+        if path.exists() and path.stat().st_size and _first_bytes(path) != SQLITE_BEGINS:
             raise DatabaseError(f"{path} is not an SQLite database. Give another path; nothing was changed.")
 
     def _make_private(self) -> None:
@@ -176,7 +211,7 @@ class Database:
 
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return stream.read(len(_SQLITE_BEGINS))
+        return stream.read(len(SQLITE_BEGINS))
 
 
 def migration_config(connection: Connection) -> Config:
@@ -185,6 +220,36 @@ def migration_config(connection: Connection) -> Config:
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     return config
+
+
+def _is_locked(problem: Exception) -> bool:
+    """Whether something failed only because others hold the database."""
+    original = getattr(problem, "orig", None) or problem
+    if isinstance(original, sqlite3.Error):
+        code = getattr(original, "sqlite_errorcode", None)  # none of errors that Python finds itself
+        return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    fields = original.args[0] if original.args else None
+    return isinstance(problem, PoolTimeoutError) or (
+        isinstance(fields, dict) and fields.get("C") in _POSTGRES_BUSY
+    )
+
+
+def _prepare_postgres(connection: Any, _record: object) -> None:
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(f"SET lock_timeout = '{_WAIT:.0f}s'")
+    connection.commit()
+
+
+def _hide_row(context: ExceptionContext) -> None:
+    """Take what PostgreSQL tells of a row off its errors, which are logged, and off those that they came of."""
+    wrapped, problem = context.sqlalchemy_exception, cast("BaseException | None", context.original_exception)
+    while problem is not None:
+        if problem.args and isinstance(problem.args[0], dict):
+            told = str(problem)
+            problem.args = ({key: value for key, value in problem.args[0].items() if key not in ("D", "W")},)
+            if wrapped is not None:
+                wrapped.args = (str(wrapped.args[0]).replace(told, str(problem)), *wrapped.args[1:])
+        problem = problem.__cause__ or problem.__context__
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

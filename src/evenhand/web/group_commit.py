@@ -31,6 +31,10 @@ class CommitError(EvenhandError):
     """Changes that could not be written to disk."""
 
 
+class BusyDatabaseError(EvenhandError):
+    """A database that others hold for so long that nobody should wait any more."""
+
+
 class _WriteGroup:
     """Writes that share a transaction."""
 
@@ -80,8 +84,15 @@ class _WriteGroup:
 class GroupWriter:
     """Lets one thread write at a time, and commits for those who wrote in turn."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, patience: float) -> None:
+        """Write to an engine.
+
+        Args:
+            engine: It begins transactions that write.
+            patience: Seconds that a thread waits for its turn.
+        """
         self.longest_group = LONGEST_GROUP
+        self._patience = patience
         self._engine = engine
         self._turn = threading.Lock()
         self._count = threading.Lock()
@@ -117,7 +128,10 @@ class GroupWriter:
         with self._count:
             self._waiting += 1
         try:
-            self._turn.acquire()
+            if not self._turn.acquire(timeout=self._patience):
+                raise BusyDatabaseError(
+                    "Others have been writing to the database for long. Try again in a moment."
+                )
         finally:
             with self._count:
                 self._waiting -= 1

@@ -16,6 +16,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv6Network, ip_address
 from typing import Annotated
 
 from fastapi import Depends, Request, Response
@@ -170,6 +171,10 @@ class Rate:
     seconds: float
 
 
+LONGEST_RATE = 60.0
+"""Seconds after which no rate needs a request any more."""
+
+
 class RateLimiter:
     """Counts requests in sliding windows, in memory."""
 
@@ -179,66 +184,82 @@ class RateLimiter:
         self._windows: dict[bytes, deque[float]] = {}
         self._lock = threading.Lock()
 
-    def is_spent(self, rate: Rate, kind: str, who: str) -> bool:
-        """Whether the rate is used up."""
-        now = self._clock()
-        with self._lock:
-            window = self._windows.get(self._key(kind, who), deque())
-            while window and window[0] <= now - rate.seconds:
-                window.popleft()
-            return len(window) >= rate.requests
-
-    def count(self, kind: str, who: str) -> None:
-        """Count one request."""
+    def admits(self, rate: Rate, kind: str, who: str) -> bool:
+        """Count a request if the rate allows it, in one step: of requests that come at once none slips through."""
         now = self._clock()
         with self._lock:
             if len(self._windows) > 10_000:
                 self._forget(now)
-            self._windows.setdefault(self._key(kind, who), deque()).append(now)
+            window = self._windows.setdefault(self._key(kind, who), deque())
+            while window and window[0] <= now - rate.seconds:
+                window.popleft()
+            if len(window) >= rate.requests:
+                return False
+            window.append(now)
+            return True
 
     def _key(self, kind: str, who: str) -> bytes:
         return hmac.digest(self._salt, f"{kind}\0{who}".encode(), "sha256")
 
     def _forget(self, now: float) -> None:
-        stale = [key for key, window in self._windows.items() if not window or window[-1] < now - 3600]
+        stale = [
+            key for key, window in self._windows.items() if not window or window[-1] < now - LONGEST_RATE
+        ]
         for key in stale:
             del self._windows[key]
 
 
-ACCESS = Rate(20, 60)
-"""Wrong tokens, passwords and withdrawal codes from one address."""
-PAGES = Rate(1200, 60)
+ACCESS = Rate(20, LONGEST_RATE)
+"""Passwords that one address tries, and wrong links and withdrawal codes that it sends."""
+PAGES = Rate(1200, LONGEST_RATE)
 """Forms that one session sends: several a second are fast typing."""
-STARTS = Rate(120, 60)
-"""Surveys begun from one address; a whole class may share it."""
+STARTS = Rate(120, LONGEST_RATE)
+"""Surveys begun from one address without a personal link; a whole class may share it."""
 
 
-async def limit_access(request: Request) -> None:
-    """Refuse an address that gave wrong secrets too often."""
-    if request.app.state.limiter.is_spent(ACCESS, "access", _address(request)):
-        raise Refusal(429, "refused_rate")
+def limit_passwords(request: Request, who: str | None = None) -> None:
+    """Count a password before it is checked: right or wrong, those that come at once are all counted.
+
+    Args:
+        request: It carries the password.
+        who: Who gives it, if they have signed in; otherwise the address counts.
+
+    Raises:
+        Refusal: If too many were tried.
+    """
+    _limit(request, ACCESS, "password", who or _address(request))
 
 
 def wrong_secret(request: Request, refusal: Refusal) -> Refusal:
-    """The refusal of a secret that opens nothing; it counts against the address."""
-    request.app.state.limiter.count("access", _address(request))
-    return refusal
+    """The refusal of a link or code that opens nothing; after too many from one address it only says so.
+
+    A right one is never refused: nobody can guess them, and others behind the same address must not close them.
+    """
+    limiter: RateLimiter = request.app.state.limiter
+    return refusal if limiter.admits(ACCESS, "access", _address(request)) else Refusal(429, "refused_rate")
 
 
-async def limit_starts(request: Request) -> None:
+def limit_starts(request: Request) -> None:
     """Refuse an address that begins surveys by the hundred."""
     _limit(request, STARTS, "start", _address(request))
 
 
 def _limit(request: Request, rate: Rate, kind: str, who: str) -> None:
     limiter: RateLimiter = request.app.state.limiter
-    if limiter.is_spent(rate, kind, who):
+    if not limiter.admits(rate, kind, who):
         raise Refusal(429, "refused_rate")
-    limiter.count(kind, who)
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    """The address of a request; of IPv6 the first half, which is one household's or one machine's."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4 or address.ipv4_mapped:
+        return host
+    return str(IPv6Network((address.packed, 64), strict=False))
 
 
 def csrf_token(request: Request) -> str:
@@ -250,13 +271,19 @@ def csrf_token(request: Request) -> str:
 
 
 async def _submission(request: Request) -> FormData:
-    form = await request.form(max_fields=MAX_FIELDS, max_files=0)
+    is_ours = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    form = await request.form(max_fields=MAX_FIELDS) if is_ours else FormData()
     expected = request.session.get("csrf")
     given = form.get("csrf")
-    if not (isinstance(expected, str) and isinstance(given, str) and hmac.compare_digest(expected, given)):
+    if not (isinstance(expected, str) and isinstance(given, str) and _is_same(expected, given)):
         raise Refusal(403, "refused_form")
     _limit(request, PAGES, "pages", expected)
     return form
+
+
+def _is_same(expected: str, given: str) -> bool:
+    # Of strings it compares ASCII only, and a form can hold anything.
+    return hmac.compare_digest(expected.encode(), given.encode())
 
 
 Submission = Annotated[FormData, Depends(_submission)]

@@ -20,7 +20,7 @@ from pydantic import model_validator
 from evenhand.core.errors import DatasetError
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
-from evenhand.data.csv_files import read_table
+from evenhand.data.csv_files import plain_cell, read_table, spreadsheet_cell
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.mentions import (
     MentionShares,
@@ -108,7 +108,7 @@ def read_review(path: Path) -> MatchReview:
             raise DatasetError(
                 f"{row.place}: the verdict {row['verdict']!r} is not known. Write right or wrong, or leave it empty."
             )
-        key = (row["category"], row["match"], row["text"])
+        key = (row["category"], plain_cell(row["match"]), plain_cell(row["text"]))
         if verdicts.setdefault(key, MatchVerdict(verdict)) != verdict:
             raise DatasetError(f"{row.place}: the same match is right in one row and wrong in another.")
     if not verdicts:
@@ -131,9 +131,8 @@ class MatchRow(NamedTuple):
 
 def matches_csv(rows: Iterable[MatchRow]) -> str:
     """Matches as CSV, one row each; ``read_review`` reads it where there are verdicts."""
-    return pl.DataFrame(
-        list(rows), schema=dict.fromkeys(MatchRow._fields, pl.String), orient="row"
-    ).write_csv()
+    cells = [tuple(map(spreadsheet_cell, row)) for row in rows]
+    return pl.DataFrame(cells, schema=dict.fromkeys(MatchRow._fields, pl.String), orient="row").write_csv()
 
 
 def precision_of(verdicts: Sequence[MatchVerdict], *, confidence: float) -> Estimate:

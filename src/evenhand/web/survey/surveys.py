@@ -260,7 +260,12 @@ def retention_date(survey: SurveyRow) -> date:
 
 def takes_answers(survey: SurveyRow) -> bool:
     """Whether people can take part now."""
-    return survey.state != SurveyState.CLOSED.value and utc_now().date() <= retention_date(survey)
+    return survey.state != SurveyState.CLOSED.value and not is_over(survey)
+
+
+def is_over(survey: SurveyRow, *, today: date | None = None) -> bool:
+    """Whether the last day on which answers are kept has passed."""
+    return (today or utc_now().date()) > retention_date(survey)
 
 
 def invite(session: Session, survey: SurveyRow, *, note: str = "") -> PersonalLink:
@@ -315,7 +320,7 @@ def purge_expired(database: Database, *, today: date | None = None) -> dict[str,
     deleted: dict[str, int] = {}
     with database.write() as session:
         for survey in session.scalars(select(SurveyRow).where(SurveyRow.purged_at.is_(None))):
-            if retention_date(survey) >= (today or utc_now().date()):
+            if not is_over(survey, today=today):
                 continue
             people = list(
                 session.scalars(select(ParticipantRow.id).where(ParticipantRow.survey_id == survey.id))

@@ -25,7 +25,6 @@ from evenhand.web.security import (
     Refusal,
     Submission,
     field,
-    limit_access,
     limit_starts,
     seconds_field,
     token_digest,
@@ -37,6 +36,7 @@ from evenhand.web.survey.participation import Stage
 from evenhand.web.survey.surveys import (
     SurveyState,
     definition_of,
+    is_over,
     latest_version,
     survey_named,
     takes_answers,
@@ -55,6 +55,7 @@ router = APIRouter()
 
 LONGEST_ANSWER = 1000
 LONGEST_DETAIL = 200
+_UNFINISHED = (Stage.SCREENING.value, Stage.QUESTIONS.value, Stage.WRITING.value)
 
 
 @router.get("/s/{name}")
@@ -93,7 +94,7 @@ def _consent_page(
     )
 
 
-@router.get("/i/{token}", dependencies=[Depends(limit_access)])
+@router.get("/i/{token}")
 def open_invitation(request: Request, database: Data, token: str) -> Response:
     """Follow a personal link to a survey; who has started with it goes on, also in another browser."""
     with database.read() as session:
@@ -112,7 +113,7 @@ def open_invitation(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/s/{session.get_one(SurveyRow, invitation.survey_id).name}")
 
 
-@router.post("/s/{name}/start", dependencies=[Depends(limit_starts)])
+@router.post("/s/{name}/start")
 def start(request: Request, database: Data, form: Submission, name: str) -> Response:
     """Somebody agrees."""
     if field(form, "agree") != "yes":
@@ -126,6 +127,8 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
             return redirect(f"/s/{name}")
         if not _has_seen_consent(session, survey, field(form, "version", limit=20)):
             return _consent_page(request, session, survey, notice="consent_changed")
+        if invitation is None:
+            limit_starts(request)
         participant = participation.start(session, survey, invitation=invitation)
         remember_link(request, participant.withdrawal_digest)
         return redirect(f"/take/{participant.id}")
@@ -159,6 +162,8 @@ def show_stage(
         participant = _participant(request, session, participant_id)
         definition = participation.definition_for(session, participant)
         survey = session.get_one(SurveyRow, participant.survey_id)
+        if is_over(survey) and participant.state in _UNFINISHED:
+            return page(request, "survey_closed", language=definition.language, reason="closed_text")
         shared: dict[str, Any] = {
             "definition": definition,
             "participant": participant,
@@ -199,7 +204,7 @@ def put_screening(
 ) -> Response:
     """Decide whether somebody can take part."""
     with database.write() as session:
-        participant = _participant(request, session, participant_id, stage=Stage.SCREENING)
+        participant = _writer(request, session, participant_id, Stage.SCREENING)
         definition = participation.definition_for(session, participant)
         answers = {question.id: field(form, f"screening-{question.id}") for question in definition.screening}
         if not all(answers.values()):
@@ -214,7 +219,7 @@ def put_questions(
 ) -> Response:
     """Keep what the participant told about themselves."""
     with database.write() as session:
-        participant = _participant(request, session, participant_id, stage=Stage.QUESTIONS)
+        participant = _writer(request, session, participant_id, Stage.QUESTIONS)
         answers = {}
         for question in participation.definition_for(session, participant).demographics:
             given = field(form, f"question-{question.id}", limit=LONGEST_DETAIL)
@@ -233,7 +238,7 @@ def put_answer(
     written = "" if choice == "skip" else field(form, "answer", limit=LONGEST_ANSWER)
     home = f"/take/{participant_id}"
     with database.write() as session:
-        participant = _participant(request, session, participant_id, stage=Stage.WRITING)
+        participant = _writer(request, session, participant_id, Stage.WRITING)
         if position >= len(participant.prompts):
             raise Refusal(404, "refused_page")
         if choice == "previous" and not written:
@@ -276,7 +281,7 @@ def resume(
 ) -> Response:
     """Somebody who stopped goes on after all."""
     with database.write() as session:
-        participant = _participant(request, session, participant_id, stage=Stage.STOPPED)
+        participant = _writer(request, session, participant_id, Stage.STOPPED)
         if not takes_answers(session.get_one(SurveyRow, participant.survey_id)):
             raise Refusal(409, "refused_closed")
         participation.resume(participant)
@@ -340,15 +345,15 @@ def show_withdraw(request: Request) -> HTMLResponse:
     return page(request, "withdraw", problem=None)
 
 
-@router.post("/withdraw", dependencies=[Depends(limit_access)])
+@router.post("/withdraw")
 def withdraw(request: Request, database: Data, form: Submission) -> Response:
     """Delete all rows of the participant with the code; what the survey was about is told all the same."""
     with database.write() as session:
         definition = participation.withdraw(session, field(form, "code", limit=100))
         if definition is not None:
             return page(request, "withdrawn", language=definition.language, definition=definition)
-    wrong_secret(request, Refusal(404, "withdraw_unknown"))
-    return page(request, "withdraw", status=404, problem="withdraw_unknown")
+    refusal = wrong_secret(request, Refusal(404, "withdraw_unknown"))
+    return page(request, "withdraw", status=refusal.status, problem=refusal.reason)
 
 
 def survey_in_address(session: Session, name: str) -> SurveyRow:
@@ -357,6 +362,14 @@ def survey_in_address(session: Session, name: str) -> SurveyRow:
         return survey_named(session, name)
     except UnknownNameError:
         raise Refusal(404, "refused_page") from None
+
+
+def _writer(request: Request, session: Session, participant_id: int, stage: Stage) -> ParticipantRow:
+    """A participant at a stage, whose answers can still be kept: closing a survey stops nobody, its last day does."""
+    participant = _participant(request, session, participant_id, stage=stage)
+    if is_over(session.get_one(SurveyRow, participant.survey_id)):
+        raise Refusal(409, "refused_over")
+    return participant
 
 
 def _participant(
