@@ -8,11 +8,11 @@ import hashlib
 import io
 import json
 import os
+import select
 import shutil
 import socket
 import stat
 import tempfile
-import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,15 +45,46 @@ def home() -> Path:
         return Path(tempfile.gettempdir()) / f"evenhand-{os.getuid()}"
 
 
+_WRITER_PATIENCE = 5.0
+"""Seconds in which somebody must begin to write into a pipe."""
+
+
+def open_input(path: Path) -> BinaryIO:
+    """A file for reading; a pipe too, unless nobody writes into it, which would be waited for without end.
+
+    Raises:
+        OSError: If it cannot be opened.
+    """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name has a zero character")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            _await_writer(descriptor)
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _await_writer(descriptor: int) -> None:
+    if select.select([descriptor], [], [], _WRITER_PATIENCE)[0]:
+        return
+    with suppress(BlockingIOError):  # so it is where somebody has opened the pipe and has not written yet
+        begin = os.read(descriptor, 1)
+        reason = "it changed while it was opened" if begin else "it is a pipe, and nobody writes into it"
+        raise OSError(errno.EPIPE, reason)
+
+
 def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYTES) -> bytes:
     """The content of a plain or gzip-compressed file, refused when it is larger than ``limit``.
 
     The limit holds for the uncompressed content, so that a small archive cannot fill the memory.
     """
     try:
-        with path.open("rb") as raw:
-            compressed = raw.read(2) == GZIP_MAGIC
-            raw.seek(0)
+        with open_input(path) as raw:
+            compressed = raw.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             content = stream.read(limit + 1)
     except FileNotFoundError:
@@ -196,40 +227,6 @@ def sha256_of_file(path: Path) -> str:
     """Hex digest of a file's content, read piece by piece."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-_SMALL = 2**20
-"""Bytes that are read sooner than it is found out whether they were read before."""
-_SETTLED = 2 * 10**9
-"""Nanoseconds after which another change of a file is sure to change its times: clocks of file systems are coarse."""
-
-
-def remembered_sha256(path: Path) -> str:
-    """Hex digest of a large file's content, which is read once and not again until the file changes.
-
-    Digests are kept below ``home()``, one small file for each path, with the size, the times and the inode of the file
-    that was read. A kept digest that is damaged is ignored, and a home that cannot be written costs nothing but time.
-    """
-    state = path.stat()
-    if state.st_size <= _SMALL:
-        return sha256_of_file(path)
-    stamp = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
-    note = home() / "digests" / f"{sha256_of(os.fsencode(path.resolve()))}.json"
-    digest = _noted_digest(note, stamp)
-    if digest is None:
-        digest = sha256_of_file(path)
-        if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) > _SETTLED:
-            with suppress(OutputError):
-                write_text(note, json.dumps({"path": str(path), "stamp": stamp, "sha256": digest}))
-    return digest
-
-
-def _noted_digest(note: Path, stamp: list[int]) -> str | None:
-    try:
-        content = json.loads(note.read_bytes())
-        return str(content["sha256"]) if content["stamp"] == stamp else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def refuse_to_replace(

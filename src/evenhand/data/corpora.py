@@ -21,7 +21,7 @@ from typing import Any
 
 from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.files import GZIP_MAGIC, ends_early, load_json
+from evenhand.core.files import GZIP_MAGIC, ends_early, load_json, open_input
 from evenhand.core.progress import Progress
 from evenhand.text.sentence_splitting import sentences_of
 
@@ -48,7 +48,7 @@ def read_bytes(
         digest: Called with the uncompressed content as it is read.
     """
     try:
-        with path.open("rb") as raw:
+        with open_input(path) as raw:
             compressed = raw.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             while chunk := stream.read(CHUNK_BYTES):

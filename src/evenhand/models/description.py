@@ -13,10 +13,10 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from evenhand.core.errors import shortlist
 from evenhand.core.experiments import Experiment
-from evenhand.core.files import remembered_sha256
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
 from evenhand.core.protocols import DEFAULT_PROTOCOL
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.core.yaml_files import front_matter
 from evenhand.data.probes import PROBE_LANGUAGES, load_probes
 from evenhand.models.backends import is_gguf
