@@ -8,19 +8,19 @@ import hashlib
 import io
 import json
 import os
-import select
 import shutil
 import socket
 import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evenhand.core.encodings import decoded_as, unmarked_wide_encoding, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
+from evenhand.core.inputs import checked_path, open_input
 from evenhand.core.processes import is_alive
 
 MAX_BYTES = 64 * 2**20
@@ -43,38 +43,6 @@ def home() -> Path:
         return Path.home() / ".cache" / "evenhand"
     except RuntimeError:
         return Path(tempfile.gettempdir()) / f"evenhand-{os.getuid()}"
-
-
-_WRITER_PATIENCE = 5.0
-"""Seconds in which somebody must begin to write into a pipe."""
-
-
-def open_input(path: Path) -> BinaryIO:
-    """A file for reading; a pipe too, unless nobody writes into it, which would be waited for without end.
-
-    Raises:
-        OSError: If it cannot be opened.
-    """
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "its name has a zero character")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-            _await_writer(descriptor)
-        os.set_blocking(descriptor, True)
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _await_writer(descriptor: int) -> None:
-    if select.select([descriptor], [], [], _WRITER_PATIENCE)[0]:
-        return
-    with suppress(BlockingIOError):  # so it is where somebody has opened the pipe and has not written yet
-        begin = os.read(descriptor, 1)
-        reason = "it changed while it was opened" if begin else "it is a pipe, and nobody writes into it"
-        raise OSError(errno.EPIPE, reason)
 
 
 def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYTES) -> bytes:
@@ -119,7 +87,7 @@ def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STOR
     What is no file is refused before it is opened: a device or a pipe need not have an end.
     """
     try:
-        state = path.stat()
+        state = checked_path(path, error=error).stat()
         if not stat.S_ISREG(state.st_mode):
             raise error(f"{path} is no file. Remove it, or choose another place.")
         if state.st_size > limit:
@@ -279,7 +247,7 @@ def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[B
         scratch: A folder on the same disk for the other file, which a killed process leaves behind; beside ``path``
             if not given.
     """
-    folder = scratch or path.parent
+    folder = scratch or checked_path(path, error=OutputError).parent
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:80]}.")
@@ -311,7 +279,7 @@ def folder_written_whole(folder: Path, *, scratch: Path | None = None) -> Iterat
         folder: The folder to write.
         scratch: A folder on the same disk for the other one; beside ``folder`` if not given.
     """
-    home = scratch or folder.absolute().parent
+    home = scratch or checked_path(folder, error=OutputError).absolute().parent
     prefix = f".{folder.name}.unfinished-{socket.gethostname()}-"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, require_extra
+from evenhand.core.inputs import checked_path
 from evenhand.core.progress import Progress
 from evenhand.core.yaml_files import front_matter, read_yaml
 from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, FileSentences, corpus_files
@@ -338,7 +339,7 @@ def _library() -> Any:
 
 
 def _is_folder(name: str) -> bool:
-    return Path(name).is_dir()
+    return checked_path(name, error=DatasetError).is_dir()
 
 
 def _local_files(name: str) -> list[list[str | int]]:

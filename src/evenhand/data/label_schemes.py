@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetError, UnknownNameError, fault
+from evenhand.core.inputs import checked_path
 from evenhand.core.labels import LabelScheme
 from evenhand.core.yaml_files import read_yaml
 
@@ -39,7 +40,7 @@ def load_scheme(name: str | Path = REGARD) -> LabelScheme:
     """
     if str(name) in bundled_schemes():
         return read_scheme(Path(str(_BUNDLED / f"{name}.yaml")))
-    path = Path(name)
+    path = checked_path(name, error=DatasetError)
     if path.suffix.lower() not in _ENDINGS and not path.is_file():
         raise UnknownNameError("label scheme", str(name), bundled_schemes())
     return read_scheme(path)

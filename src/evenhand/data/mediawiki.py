@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.files import open_input
+from evenhand.core.inputs import open_input
 
 DUMP_ENDINGS = (".xml", ".xml.bz2")
 """With or without ``.gz``."""
@@ -50,7 +50,7 @@ def dump_pages(path: Path, progress: Callable[[int], None]) -> Iterator[str | No
             pages = _Pages()
             while chunk := stream.read(_CHUNK):
                 yield from pages.feed(chunk)
-                progress(raw.tell())
+                progress(raw.tell() if raw.seekable() else 0)
             pages.close()
     except (expat.ExpatError, zlib.error, gzip.BadGzipFile, EOFError, LookupError, ValueError) as problem:
         raise DatasetError(
