@@ -123,28 +123,20 @@ def test_a_pipe_is_read_where_somebody_writes(pipe: Path) -> None:
 
 
 def test_a_writer_that_takes_its_time_is_waited_for(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the pipe open before anybody reads, and writes after the patience with a pipe without one is over."""
-    monkeypatch.setattr(inputs, "_WRITER_PATIENCE", 0.01)
+    monkeypatch.setattr(inputs, "_WRITER_PATIENCE", 0.0)
     both_ends = os.open(pipe, os.O_RDWR)
-    passed = threading.Event()
-    wait = inputs.select.select
-
-    def select(*arguments: object) -> object:
-        ready = wait(*arguments)  # type: ignore[call-overload]
-        passed.set()
-        return ready
-
-    monkeypatch.setattr(inputs.select, "select", select)
-
-    def write() -> None:
-        passed.wait(60)
+    with inputs.open_input(pipe) as stream:
         os.write(both_ends, b"One sentence.\n")
         os.close(both_ends)
+        assert stream.read() == b"One sentence.\n"
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    assert list(sentences(pipe)) == ["One sentence."]
-    writer.join()
+
+def test_what_was_written_before_is_read(pipe: Path) -> None:
+    both_ends = os.open(pipe, os.O_RDWR)
+    os.write(both_ends, b"One sentence.\n")
+    with inputs.open_input(pipe) as stream:
+        os.close(both_ends)
+        assert stream.read() == b"One sentence.\n"
 
 
 def test_nothing_is_left_open_by_what_was_refused(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def open_input(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-            _await_writer(descriptor)
+            _await_writer(path, descriptor)
         os.set_blocking(descriptor, True)
         return os.fdopen(descriptor, "rb")
     except BaseException:
@@ -58,10 +58,16 @@ def open_input(path: Path) -> BinaryIO:
         raise
 
 
-def _await_writer(descriptor: int) -> None:
-    if select.select([descriptor], [], [], _WRITER_PATIENCE)[0]:
+def _await_writer(path: Path, descriptor: int) -> None:
+    """Wait until there is something to read; where nothing comes, refuse a pipe that nobody has open for writing."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if poll.poll(1000 * _WRITER_PATIENCE):
         return
-    with suppress(BlockingIOError):  # so it is where somebody has opened the pipe and has not written yet
-        begin = os.read(descriptor, 1)
-        reason = "it changed while it was opened" if begin else "it is a pipe, and nobody writes into it"
-        raise OSError(errno.EPIPE, reason)
+    with suppress(PermissionError):
+        # A pipe says that its last writer has left, but not that it never had one: so it has us for a moment.
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        state = dict(poll.poll(0)).get(descriptor, 0)
+        if state & select.POLLIN or not state & select.POLLHUP:
+            return
+    raise OSError(errno.EPIPE, "it is a pipe, and nobody writes into it")
