@@ -14,7 +14,7 @@ OLDEST ?= .venv-oldest
 BIN := $(VENV)/bin
 WORKERS ?= 2
 comma := ,
-OLDEST_EXTRAS := crowd,german,gguf,postgres,ray,regard,test,train,translate,vectors,wiki
+OLDEST_EXTRAS := crowd,german,gguf,postgres,ray,regard,test,train,translate,vectors
 
 # One line for each package that is fetched, instead of all that pip says or nothing for minutes.
 PACKAGES := awk '/^ *(Downloading|Using cached|Processing) .*[.]whl/ { \

@@ -266,5 +266,7 @@ READERS = (
         "translation tables", 1, fuzz_texts.make_translation_tables, fuzz_texts.read_translation_tables
     ),
     Reader("surveys and schemes", 2, fuzz_texts.make_yaml, fuzz_texts.read_yaml),
+    Reader("MediaWiki dumps", 2, fuzz_texts.make_dumps, fuzz_texts.read_dump),
+    Reader("cards", 2, fuzz_texts.make_cards, fuzz_texts.read_card),
     Reader("trigger targets", 1, fuzz_texts.make_targets, fuzz_texts.read_trigger_targets),
 )  # fmt: skip

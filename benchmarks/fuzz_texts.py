@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import datetime
+import gzip
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,12 +23,17 @@ from evenhand.cli.data import check_command, describe_command
 from evenhand.cli.repair import repair_command
 from evenhand.cli.translate import publish_command
 from evenhand.core.errors import EvenhandError
-from evenhand.core.files import sha256_of
+from evenhand.core.files import read_stored, sha256_of
 from evenhand.core.items import PairSet
+from evenhand.data.articles import ArticleCounts, read_articles
+from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.label_schemes import bundled_schemes, load_scheme
 from evenhand.data.layouts import load_dataset
+from evenhand.data.next_sentence_building import build_next_sentence_pairs
+from evenhand.data.next_sentence_pairs import NextSentenceOptions
 from evenhand.data.stereoset import stereoset_bytes
 from evenhand.mitigation.triggers.targets import read_targets, split_targets
+from evenhand.models.description import declared_languages
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.translation import open_table, open_translation
 from evenhand.translation.folder import RECORD, REVIEW, read_record
@@ -288,6 +295,48 @@ def read_yaml(folder: Path, _intact: Path, out: Path | None) -> None:
         with closing(Database(str(path))) as database:
             options = ProjectOptions(name="fuzz", title="fuzz", language="en", scheme=scheme)
             create_project(database, options, texts)
+
+
+def make_dumps(place: Path) -> None:
+    """A MediaWiki dump, plain and compressed in both ways."""
+    page = (
+        "<page><title>{0}</title><ns>0</ns><revision><text>{{{{Box|a={0}}}}} The [[crab|crab {0}]] eats. It ''sleeps''"
+        "&lt;ref&gt;P. {0}.&lt;/ref&gt; {0} times.\n{{| a\n|}}\n== B ==\nIt swims.</text></revision></page>"
+    )
+    dump = f"<mediawiki>{''.join(map(page.format, range(40)))}</mediawiki>".encode()
+    for ending, compress in (("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)):
+        (place / f"dump{ending}").mkdir(parents=True)
+        (place / f"dump{ending}" / f"dump.xml{ending}").write_bytes(compress(dump))
+
+
+def read_dump(folder: Path, intact: Path, out: Path | None) -> None:
+    """Read every article, and make pairs of sentences."""
+    path = folder / next(intact.iterdir()).name
+    sources = corpus_sources([path]).sources
+    for _ in read_articles(sources[0], language="en", counts=ArticleCounts()):
+        pass
+    if out:
+        build_next_sentence_pairs(
+            sources, out / "pairs", options=NextSentenceOptions(language="en", test_share=0.3)
+        )
+
+
+def make_cards(place: Path) -> None:
+    """The front matter of a model card, as YAML of its own kind of file, so that it is damaged as such."""
+    (place / "card").mkdir(parents=True)
+    front = "language: [en, de]\nlicense: mit\ndate: 2023-02-03\nbase: &a {x: 1, y: [2, 3]}\nmore: {<<: *a, z: *a}\n"
+    (place / "card" / "front.yaml").write_text(front, encoding="utf-8")
+
+
+def read_card(folder: Path, _intact: Path, _out: Path | None) -> None:
+    """Read it as the card of a model, and as that of a dataset."""
+    content = read_stored(folder / "front.yaml", error=EvenhandError)
+    (folder / "README.md").write_bytes(b"---\n" + content + b"\n---\n# Name\n")
+    with suppress(EvenhandError):
+        declared_languages(str(folder))
+    (folder / "train.jsonl").write_text('{"text": "She came."}\n', encoding="utf-8")
+    for source in corpus_sources([f"hub:{folder}"]).sources:
+        list(source.open())
 
 
 def make_targets(place: Path) -> None:

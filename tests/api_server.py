@@ -26,6 +26,8 @@ ODD_ANSWERS: dict[str, Any] = {
     "textless": {"choices": [{"finish_reason": "stop"}]},
     "filtered": {"choices": [{"text": None, "finish_reason": "content_filter"}]},
     "disguised": {"error": {"message": "overloaded"}},
+    "halved": {"model": SERVED, "choices": [{"text": " so \ud83d", "finish_reason": "length"}]},
+    "halved-error": {"error": {"message": "over\ude00loaded"}},
 }
 """Answers with status 200 that are none."""
 
@@ -218,6 +220,12 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
                     self.drip()
                 case "drop":
                     self.close_connection = True
+                case "trickle":
+                    self.trickle()
+                case "bytes":
+                    self.send_bytes(
+                        200, json.dumps(self.body(request)).encode().replace(b'"text": "', b'"text": "\xff')
+                    )
                 case "garbage":
                     self.send_bytes(200, b"<html>Bad gateway</html>")
                 case "truncated":
@@ -235,6 +243,13 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             while not server.release.wait(0.02):
                 self.wfile.write(b" ")
+                self.wfile.flush()
+
+        def trickle(self) -> None:
+            """A status, and then headers without end."""
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not server.release.wait(0.02):
+                self.wfile.write(b"a")
                 self.wfile.flush()
 
         def send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core import files
-from evenhand.core.files import HOME_VARIABLE, home, remembered_sha256
+from evenhand.core import remembered_digests
+from evenhand.core.files import HOME_VARIABLE, home
+from evenhand.core.remembered_digests import remembered_sha256
 
 LARGE = b"weights " * 2**18
 LONG_AGO = 10**18
@@ -23,7 +24,7 @@ def sha256(content: bytes) -> str:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, and a clock by which every file is old."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-    monkeypatch.setattr("evenhand.core.files.time.time_ns", lambda: 4 * LONG_AGO)
+    monkeypatch.setattr("evenhand.core.remembered_digests.time.time_ns", lambda: 4 * LONG_AGO)
     return tmp_path
 
 
@@ -36,7 +37,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         read.append(path)
         return sha256(path.read_bytes())
 
-    monkeypatch.setattr(files, "sha256_of_file", reading)
+    monkeypatch.setattr(remembered_digests, "sha256_of_file", reading)
     return read
 
 
@@ -83,7 +84,7 @@ def test_a_file_that_was_written_a_moment_ago_is_not_remembered(
     place: Path, reads: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(place / "model.safetensors")
-    monkeypatch.setattr("evenhand.core.files.time.time_ns", lambda: path.stat().st_ctime_ns + 1)
+    monkeypatch.setattr("evenhand.core.remembered_digests.time.time_ns", lambda: path.stat().st_ctime_ns + 1)
     assert remembered_sha256(path) == remembered_sha256(path) == sha256(LARGE)
     assert len(reads) == 2
     assert not home().exists()

@@ -120,7 +120,6 @@ Er ist ein Krebs.</text></revision></page>
     ],
 )
 def test_a_dump_has_articles_as_plain_text(tmp_path: Path, name: str, content: bytes) -> None:
-    pytest.importorskip("mwparserfromhell")
     path = tmp_path / name
     path.write_bytes(content)
 
@@ -131,7 +130,6 @@ def test_a_dump_has_articles_as_plain_text(tmp_path: Path, name: str, content: b
 
 @pytest.mark.parametrize("name", ["dump.xml", "dump.xml.bz2"])
 def test_a_dump_that_ends_too_early_is_refused(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("mwparserfromhell")
     content = bz2.compress(DUMP.encode()) if name.endswith("bz2") else DUMP.encode()
     path = tmp_path / name
     path.write_bytes(content[: len(content) // 2])

@@ -41,6 +41,8 @@ QUICK = {
     "translations": 8,
     "translation tables": 16,
     "surveys and schemes": 12,
+    "MediaWiki dumps": 20,
+    "cards": 20,
     "trigger targets": 20,
 }
 SEED = 14

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenhand.models import description
+from evenhand.models.references import ModelError
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,7 @@ from evenhand.models import description
         ("---\nlanguage:\n- de\n- fr\n---\n", ("de", "fr")),
         ("---\nlicense: mit\n---\n", ()),
         ("# No front matter", ()),
-        ("---\n: : broken\n---\n", ()),
+        ("---\nlanguage:\n- de\n- 1\n- [fr]\n---\n", ("de",)),
     ],
 )
 def test_languages_are_read_from_the_readme(
@@ -53,7 +54,15 @@ def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest
 
 def test_a_readme_without_end_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "README.md").symlink_to("/dev/zero")
-    assert description.declared_languages(str(tmp_path)) == ()
+    with pytest.raises(ModelError, match=r"README\.md is no file"):
+        description.declared_languages(str(tmp_path))
+
+
+def test_broken_front_matter_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("---\n: : broken\n---\n", encoding="utf-8")
+    tokenizer = SimpleNamespace(unk_token_id=None)
+    (warning,) = description.warnings_of_texts(str(tmp_path), tokenizer, [], name="items", language="de")
+    assert warning.startswith("the languages that the model was made for are not known. The front matter of ")
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,15 @@ Tables in narrow terminals break their lines between words, never inside a name,
 
 from __future__ import annotations
 
-import codecs
-import io
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from evenhand.cli.streams import give_up, leave_without_reader
 from evenhand.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -41,50 +39,13 @@ QUALITY_LOST = 5
 INTERRUPTED = 130
 """Stopped with Ctrl-C."""
 
-READER_GONE = 141
-"""Nobody reads on, as behind ``| head -1``: what a shell reports for any tool that this stops. It is not 0, so that a
-gate whose result nobody saw does not pass."""
-
 PIPED_WIDTH = 160
-_SHOW_CURSOR = b"\x1b[?25h"
 
 _ANY_WIDTH = 100_000
 
+
 _TIGHT = (0, 1, 0, 0)
 """Padding of a table with two spaces between columns, not three."""
-
-
-_REPLACE = "evenhand-replace"
-
-_PLAIN = {
-    "−": "-",  # the minus sign of figures
-    "–": "-",  # the dash of ranges
-    "─": "-",
-    "━": "=",
-    "┿": "+",
-    "┊": "|",
-    "·": ".",
-    "●": "o",
-    "×": "x",  # the sign between factors
-    "…": "...",
-    "’": "'",  # the apostrophe of printed text
-}
-"""What stands for characters of our own that an output cannot write."""
-
-
-def write_in_any_encoding() -> None:
-    """Let standard output and error replace what their encoding lacks: a command must not fail for a minus sign."""
-    codecs.register_error(_REPLACE, _replaced)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_REPLACE)
-
-
-def _replaced(problem: UnicodeError) -> tuple[str, int]:
-    if not isinstance(problem, UnicodeEncodeError):
-        raise problem
-    lacking = problem.object[problem.start : problem.end]
-    return "".join(_PLAIN.get(character, "?") for character in lacking), problem.end
 
 
 def console(*, error: bool = False) -> Console:
@@ -102,27 +63,22 @@ def console(*, error: bool = False) -> Console:
     return OutputConsole(stderr=error, highlight=False, markup=False, emoji=False, width=width)
 
 
-def leave_without_reader() -> NoReturn:
-    """Leave without a word: the reader of our output is gone, as in ``evenhand ... | head -1``."""
-    # Python would complain once more when it flushes what is left at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(READER_GONE)
-
-
-def show_cursor() -> None:
-    """Give back the cursor that a bar has hidden."""
-    if sys.stderr.isatty():
-        os.write(sys.stderr.fileno(), _SHOW_CURSOR)
-
-
 def say(message: str) -> None:
     """A message beside the result."""
-    _print_wrapped(console(error=True), message)
+    _print_beside(message)
 
 
 def warn(message: str) -> None:
     """A warning beside the result."""
-    _print_wrapped(console(error=True), f"Warning: {message}", style="yellow")
+    _print_beside(f"Warning: {message}", style="yellow")
+
+
+def _print_beside(text: str, *, style: str | None = None) -> None:
+    """Text for standard error; a full disk there is no reason to lose the work."""
+    try:
+        _print_wrapped(console(error=True), text, style=style)
+    except OSError:
+        give_up(sys.stderr)
 
 
 def _print_wrapped(target: Console, text: str, *, style: str | None = None) -> None:

@@ -137,7 +137,6 @@ EXTRAS = {
     "german": ("german_nouns",),
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
-    "wiki": ("mwparserfromhell",),
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),

@@ -12,15 +12,15 @@ import shutil
 import socket
 import stat
 import tempfile
-import time
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evenhand.core.encodings import decoded_as, unmarked_wide_encoding, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
+from evenhand.core.inputs import checked_path, open_input
 from evenhand.core.processes import is_alive
 
 MAX_BYTES = 64 * 2**20
@@ -51,9 +51,8 @@ def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYT
     The limit holds for the uncompressed content, so that a small archive cannot fill the memory.
     """
     try:
-        with path.open("rb") as raw:
-            compressed = raw.read(2) == GZIP_MAGIC
-            raw.seek(0)
+        with open_input(path) as raw:
+            compressed = raw.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             content = stream.read(limit + 1)
     except FileNotFoundError:
@@ -88,7 +87,7 @@ def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STOR
     What is no file is refused before it is opened: a device or a pipe need not have an end.
     """
     try:
-        state = path.stat()
+        state = checked_path(path, error=error).stat()
         if not stat.S_ISREG(state.st_mode):
             raise error(f"{path} is no file. Remove it, or choose another place.")
         if state.st_size > limit:
@@ -198,40 +197,6 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_SMALL = 2**20
-"""Bytes that are read sooner than it is found out whether they were read before."""
-_SETTLED = 2 * 10**9
-"""Nanoseconds after which another change of a file is sure to change its times: clocks of file systems are coarse."""
-
-
-def remembered_sha256(path: Path) -> str:
-    """Hex digest of a large file's content, which is read once and not again until the file changes.
-
-    Digests are kept below ``home()``, one small file for each path, with the size, the times and the inode of the file
-    that was read. A kept digest that is damaged is ignored, and a home that cannot be written costs nothing but time.
-    """
-    state = path.stat()
-    if state.st_size <= _SMALL:
-        return sha256_of_file(path)
-    stamp = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
-    note = home() / "digests" / f"{sha256_of(os.fsencode(path.resolve()))}.json"
-    digest = _noted_digest(note, stamp)
-    if digest is None:
-        digest = sha256_of_file(path)
-        if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) > _SETTLED:
-            with suppress(OutputError):
-                write_text(note, json.dumps({"path": str(path), "stamp": stamp, "sha256": digest}))
-    return digest
-
-
-def _noted_digest(note: Path, stamp: list[int]) -> str | None:
-    try:
-        content = json.loads(note.read_bytes())
-        return str(content["sha256"]) if content["stamp"] == stamp else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def refuse_to_replace(
     path: Path, *, inputs: Iterable[Path] = (), replace: bool = False, option: str = "--out"
 ) -> None:
@@ -282,7 +247,7 @@ def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[B
         scratch: A folder on the same disk for the other file, which a killed process leaves behind; beside ``path``
             if not given.
     """
-    folder = scratch or path.parent
+    folder = scratch or checked_path(path, error=OutputError).parent
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:80]}.")
@@ -314,7 +279,7 @@ def folder_written_whole(folder: Path, *, scratch: Path | None = None) -> Iterat
         folder: The folder to write.
         scratch: A folder on the same disk for the other one; beside ``folder`` if not given.
     """
-    home = scratch or folder.absolute().parent
+    home = scratch or checked_path(folder, error=OutputError).absolute().parent
     prefix = f".{folder.name}.unfinished-{socket.gethostname()}-"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,12 @@ class SplitSource:
         # These tell what training must not see; without them the file counts as unfinished.
         with file_written_whole(self.test_path) as stream:
             np.save(stream, np.array(test, dtype=np.uint64), allow_pickle=False)
-        tally = {"source": identity, "articles": counts.articles, "sentences": counts.sentences}
+        tally = {
+            "source": identity,
+            "articles": counts.articles,
+            "sentences": counts.sentences,
+            "left_out": counts.left_out,
+        }
         self.tallies.put(f"{self.number:05d}", json.dumps(tally).encode())
 
     @property
@@ -70,7 +75,12 @@ class SplitSource:
         tally = json.loads(piece)
         if tally["source"] != self.source.identity():
             return None
-        return PairSource(name=self.source.name, articles=tally["articles"], sentences=tally["sentences"])
+        return PairSource(
+            name=self.source.name,
+            articles=tally["articles"],
+            sentences=tally["sentences"],
+            left_out=tally.get("left_out", {}),
+        )
 
 
 Splitter = Callable[[Sequence[SplitSource], Progress], None]

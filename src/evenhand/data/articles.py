@@ -13,19 +13,15 @@ Articles are read one at a time, so memory does not grow with the corpus.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
-from xml.etree.ElementTree import ParseError, iterparse
 
-from evenhand.core.errors import DatasetError, require_extra
+from evenhand.core.errors import DatasetError
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import (
     RECORD_ENDINGS,
@@ -37,6 +33,7 @@ from evenhand.data.corpora import (
     text_of_record,
 )
 from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, HubCorpus, hub_texts
+from evenhand.data.mediawiki import DUMP_ENDINGS, dump_pages, running_text
 from evenhand.text.sentence_splitting import (
     EMPTY_LINE,
     LINE_ENDS,
@@ -51,7 +48,6 @@ SENTENCES_FIELD = "sentences"
 LONGEST_ARTICLE = 2**22
 """Characters of an article of plain text. What is longer goes on as another one."""
 
-_DUMP_ENDINGS = (".xml", ".xml.bz2")
 _TITLE = re.compile(r" ?= [^=].*[^=] = ?")
 _HEADING = re.compile(r" ?=.*= ?")
 
@@ -65,10 +61,10 @@ class ArticleCounts:
 
     articles: int = 0
     sentences: int = 0
-    records_skipped: int = 0
-    """Lines of JSON Lines that were too long."""
     articles_parted: int = 0
     """Articles of plain text that were too long."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How often something was left out, by reason."""
 
 
 def read_articles(
@@ -130,8 +126,8 @@ def _file_articles(
         if report:
             report(done, size)
 
-    if is_named(path, _DUMP_ENDINGS):
-        return _dump_articles(path, split, progress)
+    if is_named(path, DUMP_ENDINGS):
+        return _dump_articles(path, split, counts, progress)
     text = decoded(read_bytes(path, progress=progress, digest=lambda _: None), path)
     if is_named(path, RECORD_ENDINGS):
         return _record_articles(text, path, split, counts)
@@ -142,7 +138,7 @@ def _record_articles(
     text: Iterable[str], path: Path, split: Split, counts: ArticleCounts
 ) -> Iterator[Sentences]:
     def skip() -> None:
-        counts.records_skipped += 1
+        counts.left_out["line of JSON too long"] += 1
 
     for place, record in records(text, path, skip=skip):
         own = record.get(SENTENCES_FIELD) if isinstance(record, dict) else None
@@ -185,78 +181,12 @@ def _blocks(lines: Iterable[str], *, ends: re.Pattern[str], counts: ArticleCount
     yield "\n".join(block)
 
 
-def _dump_articles(path: Path, split: Split, progress: Callable[[int], None]) -> Iterator[Sentences]:
+def _dump_articles(
+    path: Path, split: Split, counts: ArticleCounts, progress: Callable[[int], None]
+) -> Iterator[Sentences]:
     """The articles of a MediaWiki dump, without templates, tables and references."""
-    require_extra("wiki", purpose="A MediaWiki dump")
-    import mwparserfromhell
-
-    with _opened_dump(path) as (raw, stream):
-        try:
-            for wikitext in _pages(stream):
-                progress(raw.tell())
-                code = mwparserfromhell.parse(_without_blocks(wikitext))
-                yield split(_plain_lines(str(code.strip_code())))
-        except (ParseError, OSError, EOFError) as problem:
-            raise DatasetError(
-                f"{path} is a damaged MediaWiki dump ({problem}). Copy or download it again."
-            ) from None
-
-
-@contextmanager
-def _opened_dump(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file as it is stored, and its content as XML."""
-    try:
-        raw = path.open("rb")
-    except OSError as problem:
-        raise DatasetError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    name = path.name.lower()
-    stream: Any = raw
-    if name.endswith(".bz2"):
-        stream = bz2.BZ2File(raw)
-    elif name.endswith(".gz"):
-        stream = gzip.GzipFile(fileobj=raw)
-    with raw:
-        yield raw, stream
-
-
-def _pages(stream: BinaryIO) -> Iterator[str]:
-    """The wikitext of every page that is an article. What was read is forgotten, or the tree would grow."""
-    namespace, redirect, text = "", False, ""
-    parents: list[Any] = []
-    for event, element in iterparse(stream, events=("start", "end")):  # noqa: S314 # expat bounds entities
-        if event == "start":
-            parents.append(element)
-            continue
-        parents.pop()
-        match element.tag.rpartition("}")[2]:
-            case "ns":
-                namespace = element.text or ""
-            case "redirect":
-                redirect = True
-            case "text":
-                text = element.text or ""
-            case "page":
-                if namespace == "0" and not redirect:
-                    yield text
-                namespace, redirect, text = "", False, ""
-                if parents:
-                    parents[-1].remove(element)
-
-
-_TABLE = re.compile(r"\{\|(?:(?!\{\|).)*?\|\}", re.DOTALL)
-_REFERENCE = re.compile(r"<ref[^>/]*/>|<ref[^>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
-_FILE = re.compile(r"\[\[[^\[\]|:]+:(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]")
-_MARKUP_LINE = re.compile(r"\s*(?:[*#:;|!]|=+.*=+\s*$)")
-
-
-def _without_blocks(wikitext: str) -> str:
-    """Without what is no running text and would leave pieces of sentences behind: tables, references, files."""
-    text = _FILE.sub("", _REFERENCE.sub("", wikitext))
-    while (shorter := _TABLE.sub("", text)) != text:
-        text = shorter
-    return "\n".join(line for line in text.split("\n") if not _MARKUP_LINE.match(line))
-
-
-def _plain_lines(text: str) -> str:
-    """Every paragraph in a line."""
-    return "\n".join(line for line in text.split("\n") if line.strip())
+    for wikitext in dump_pages(path, progress):
+        if wikitext is None:
+            counts.left_out["page of a dump too long"] += 1
+        else:
+            yield split(running_text(wikitext))

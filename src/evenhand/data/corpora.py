@@ -22,6 +22,7 @@ from typing import Any
 from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import GZIP_MAGIC, ends_early, load_json
+from evenhand.core.inputs import checked_path, open_input
 from evenhand.core.progress import Progress
 from evenhand.text.sentence_splitting import sentences_of
 
@@ -48,12 +49,12 @@ def read_bytes(
         digest: Called with the uncompressed content as it is read.
     """
     try:
-        with path.open("rb") as raw:
+        with open_input(path) as raw:
             compressed = raw.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             while chunk := stream.read(CHUNK_BYTES):
                 digest(chunk)
-                progress(raw.tell())
+                progress(raw.tell() if raw.seekable() else 0)
                 yield chunk
     except EOFError:
         raise DatasetError(
@@ -270,7 +271,7 @@ def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCoun
         DatasetError: If a path does not exist or a folder has no text.
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [file for path in listed for file in _files(Path(path), counts)]
+    files = [file for path in listed for file in _files(checked_path(path, error=DatasetError), counts)]
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
     return files

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, require_extra
+from evenhand.core.inputs import checked_path
 from evenhand.core.progress import Progress
+from evenhand.core.yaml_files import front_matter, read_yaml
 from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, FileSentences, corpus_files
 from evenhand.text.sentence_splitting import sentences_of
 
@@ -269,17 +271,27 @@ def hub_texts(corpus: HubCorpus) -> Iterator[str]:
 def _stream(corpus: HubCorpus) -> Any:
     """The split as an iterable dataset."""
     library = _library()
+    _refuse_harmful_settings(corpus)
     try:
         return library.load_dataset(
             corpus.dataset, corpus.config, split=corpus.split, revision=corpus.revision, streaming=True
         )
     except ConnectionError as problem:
         raise _unreachable(corpus, problem) from None
-    except (OSError, ValueError, RuntimeError) as problem:
+    except Exception as problem:  # the library reads files of others, and raises anything over them
         raise DatasetError(
             f"{corpus.name}, split {corpus.split!r}, cannot be opened: {problem} Check the name, the configuration "
             "and --split."
         ) from None
+
+
+def _refuse_harmful_settings(corpus: HubCorpus) -> None:
+    """Read the settings of a folder within bounds, before the library reads them without."""
+    readme, settings = (Path(corpus.dataset, name) for name in ("README.md", ".huggingface.yaml"))
+    if readme.exists():
+        front_matter(readme, error=DatasetError)
+    if settings.exists():
+        read_yaml(settings, error=DatasetError)
 
 
 def _commit(corpus: HubCorpus) -> str:
@@ -327,7 +339,7 @@ def _library() -> Any:
 
 
 def _is_folder(name: str) -> bool:
-    return Path(name).is_dir()
+    return checked_path(name, error=DatasetError).is_dir()
 
 
 def _local_files(name: str) -> list[list[str | int]]:

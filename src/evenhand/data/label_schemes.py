@@ -8,19 +8,18 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetError, UnknownNameError, fault
-from evenhand.core.files import decode_utf8, read_bounded
+from evenhand.core.inputs import checked_path
 from evenhand.core.labels import LabelScheme
+from evenhand.core.yaml_files import read_yaml
 
 REGARD = "regard"
 SIX_CATEGORIES = "six-categories"
 
 _BUNDLED = resources.files("evenhand.data") / "resources" / "label_schemes"
 _ENDINGS = (".yaml", ".yml", ".json")
-_LARGEST = 2**20
 
 
 def bundled_schemes() -> tuple[str, ...]:
@@ -41,7 +40,7 @@ def load_scheme(name: str | Path = REGARD) -> LabelScheme:
     """
     if str(name) in bundled_schemes():
         return read_scheme(Path(str(_BUNDLED / f"{name}.yaml")))
-    path = Path(name)
+    path = checked_path(name, error=DatasetError)
     if path.suffix.lower() not in _ENDINGS and not path.is_file():
         raise UnknownNameError("label scheme", str(name), bundled_schemes())
     return read_scheme(path)
@@ -53,11 +52,7 @@ def read_scheme(path: Path) -> LabelScheme:
     Raises:
         DatasetError: If the file cannot be read, or lacks what a scheme needs.
     """
-    text = decode_utf8(read_bounded(path, error=DatasetError, limit=_LARGEST), path, error=DatasetError)
-    try:
-        content = yaml.safe_load(text)  # JSON is YAML as well
-    except (yaml.YAMLError, RecursionError) as problem:
-        raise DatasetError(f"{path} is not valid YAML: {fault(problem)}.") from None
+    content = read_yaml(path, error=DatasetError)
     if not isinstance(content, dict):
         raise DatasetError(
             f"{path} is not a label scheme. It needs a name and a list of labels, each with a code; "

@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_utf8, load_json, read_bounded, sha256_of
+from evenhand.core.inputs import checked_path
 from evenhand.data.csv_files import read_table
 
 TEXT_COLUMNS = ("text", "sentence")
@@ -55,7 +56,7 @@ class LabelledText:
 
 def load_labelled(path: str | Path, *, seed: int = 0) -> LabelledText:
     """Labelled text from a file, which is split by the seed, or from a folder with a split of its own."""
-    place = Path(path)
+    place = checked_path(path, error=DatasetError)
     if not place.exists():
         raise DatasetError(f"There is no file or folder {place}. Check the path.")
     generator = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
+from evenhand.core.inputs import checked_path
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
@@ -118,7 +119,7 @@ def load_dataset(
         if isinstance(dataset, PinnedDataset) and isinstance(loaded, Benchmark):
             dataset.refuse_other_items(loaded)
         return loaded
-    path = Path(data)
+    path = checked_path(data, error=DatasetError)
     places = _languages_of_folder(path, kind) if path.is_dir() else {}
     if places:
         chosen = chosen_language(path, places, language)
@@ -148,14 +149,14 @@ def languages_of(data: str | Path, *, kind: type = Benchmark) -> tuple[str | Non
     dataset = named_datasets().get(str(data))
     if isinstance(dataset, BundledDataset):
         return dataset.languages
-    if dataset is None and Path(data).is_dir():
+    if dataset is None and checked_path(data, error=DatasetError).is_dir():
         return tuple(_languages_of_folder(Path(data), kind)) or (None,)
     return (None,)
 
 
 def passed_over(data: str | Path, *, kind: type = Benchmark) -> str | None:
     """Which files of a folder are not read, since they are not named after a language, in a sentence; None if none."""
-    folder = Path(data)
+    folder = checked_path(data, error=DatasetError)
     if str(data) in named_datasets() or not folder.is_dir():
         return None
     names = files_passed_over(folder, _suffixes_of(kind))
@@ -218,7 +219,7 @@ def _named(name: str, kind: type) -> tuple[DatasetLayout, NamedDataset] | None:
 
 
 def _refuse_unknown_name(data: str | Path, kind: type) -> None:
-    path = Path(data)
+    path = checked_path(data, error=DatasetError)
     if not path.exists() and not path.suffix and os.sep not in str(data):
         of_kind = [dataset.name for layout, dataset in _all_named() if issubclass(layout.kind, kind)]
         raise UnknownNameError("dataset", str(data), of_kind)

@@ -119,7 +119,10 @@ def _build(
     with job.result_folder() as folder:
         maker = _PairMaker(options, folder, size=size, scratch=job.subfolder("spool"))
         maker.make(split, monitor)
-        _refuse_too_few(maker, [tally for tally in tallies if tally is not None])
+        whole = [tally for tally in tallies if tally is not None]
+        _refuse_too_few(maker, whole)
+        for tally in whole:
+            maker.left_out.update(tally.left_out)
         record = NextSentenceRecord(
             version=version("evenhand"),
             language=options.language,
@@ -131,7 +134,7 @@ def _build(
             train_articles=maker.articles[TRAIN],
             test_articles=maker.articles[TEST],
             left_out={reason: number for reason, number in sorted(maker.left_out.items()) if number},
-            sources=tuple(tally for tally in tallies if tally is not None),
+            sources=tuple(whole),
             shards=maker.shards,
         )
         write_text(folder / RECORD_FILE, record.model_dump_json(indent=1) + "\n")

@@ -7,7 +7,7 @@ does not, articles are either for training or for testing, and no sentence stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,9 @@ import polars as pl
 from pydantic import ValidationError, field_validator
 
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
-from evenhand.core.files import is_file_name, read_stored, remembered_sha256
+from evenhand.core.files import is_file_name, read_stored
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.core.tables import panics_kept_quiet
 
 RECORD_FILE = "pairs.json"
@@ -48,6 +49,8 @@ class PairSource(FrozenModel):
     name: str
     articles: int
     sentences: int
+    left_out: Mapping[str, int] = {}
+    """What was too long to be read, by reason."""
 
 
 class NextSentenceRecord(FrozenModel):

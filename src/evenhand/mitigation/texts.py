@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json, sha256_of
+from evenhand.core.inputs import checked_path
 from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
@@ -98,7 +99,7 @@ class PairFile(FileOnDisk):
 def text_sources(corpora: Iterable[str | Path]) -> tuple[CorpusSource, ...]:
     """The sources that files of text or of pairs, folders and names of datasets stand for."""
     names = list(corpora)
-    pairs = [name for name in names if _holds_pairs(Path(name))]
+    pairs = [name for name in names if _holds_pairs(checked_path(name, error=DatasetError))]
     others = [name for name in names if name not in pairs]
     texts = corpus_sources(others).sources if others or not pairs else ()
     return (*texts, *(PairFile(Path(path)) for path in pairs))

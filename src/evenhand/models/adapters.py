@@ -11,6 +11,8 @@ from evenhand.models.model_files import damage_in, failures_explained, reason_of
 from evenhand.models.references import ModelError, ModelRef
 
 ADAPTER_FILE = "adapter_config.json"
+_WEIGHTS = "adapter_model.safetensors"
+_PICKLED_WEIGHTS = "adapter_model.bin"
 
 
 def adapter_base(ref: ModelRef) -> ModelRef | None:
@@ -44,18 +46,36 @@ def refuse_missing_adapters(ref: ModelRef) -> None:
             )
 
 
-def with_adapter(model: Any, folder: str) -> Any:
-    """The model with a folder's adapter merged into its weights."""
+def with_adapter(model: Any, folder: str, *, allow_pickle: bool) -> Any:
+    """The model with a folder's adapter merged into its weights.
+
+    Raises:
+        ModelError: If the adapter cannot be read, does not fit, or is a pickle that is not allowed.
+    """
     require_extra("train", "peft", purpose=f"The adapter {folder}")
     from peft import PeftModel
 
     refuse_unreadable_files(Path(folder))
+    _refuse_weights(Path(folder), allow_pickle=allow_pickle)
     with failures_explained(
         lambda problem: (
             damage_in(Path(folder)) or f"The adapter {folder} does not fit its model: {reason_of(problem)}"
         )
     ):
         return PeftModel.from_pretrained(model, folder).merge_and_unload()
+
+
+def _refuse_weights(folder: Path, *, allow_pickle: bool) -> None:
+    """Refuse pickled weights, and a folder without any, whose name peft would take for that of a model on the hub."""
+    if (folder / _WEIGHTS).is_file():
+        return
+    if not (folder / _PICKLED_WEIGHTS).is_file():
+        raise ModelError(f"The adapter {folder} has no weights ({_WEIGHTS}). Save it again.")
+    if not allow_pickle:
+        raise ModelError(
+            f"The adapter {folder} has its weights only in {_PICKLED_WEIGHTS}, which can run code when loaded. Convert "
+            "them to safetensors, or allow them with --allow-pickle-weights if you trust the source."
+        )
 
 
 def _settings(path: Path) -> dict[str, Any]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
+from evenhand.core.errors import shortlist
 from evenhand.core.experiments import Experiment
-from evenhand.core.files import read_stored, remembered_sha256
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
 from evenhand.core.protocols import DEFAULT_PROTOCOL
+from evenhand.core.remembered_digests import remembered_sha256
+from evenhand.core.yaml_files import front_matter
 from evenhand.data.probes import PROBE_LANGUAGES, load_probes
 from evenhand.models.backends import is_gguf
 from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
@@ -98,22 +100,23 @@ MOST_TEXTS = 200
 
 
 def declared_languages(model: str, revision: str | None = None) -> tuple[str, ...]:
-    """Languages in the front matter of a model's README, or in a GGUF file, where they are given."""
+    """Languages in the front matter of a model's README, or in a GGUF file, where they are given.
+
+    Raises:
+        ModelError: If there is a README and its front matter cannot be read.
+    """
     if is_gguf(model):
         return read_gguf_header(gguf_path(ModelRef(id=model, revision=revision))).languages
     try:
-        text = read_stored(_readme(model, revision), error=ModelError).decode()
-    except (OSError, ValueError, HfHubHTTPError, ModelError):
+        path = _readme(model, revision)
+    except (OSError, ValueError, HfHubHTTPError):
         return ()
-    if not text.startswith("---"):
+    if not os.path.lexists(path):
         return ()
-    try:
-        front = yaml.safe_load(text.split("---", 2)[1])
-    except (yaml.YAMLError, IndexError):
-        return ()
+    front = front_matter(path, error=ModelError)
     entry = front.get("language") if isinstance(front, dict) else None
-    listed = [entry] if isinstance(entry, str) else entry if isinstance(entry, list) else []
-    return tuple(str(language) for language in listed)
+    listed = entry if isinstance(entry, list) else [entry]
+    return tuple(language for language in listed if isinstance(language, str))
 
 
 def _readme(model: str, revision: str | None) -> Path:
@@ -148,11 +151,15 @@ def warnings_of_texts(
 ) -> tuple[str, ...]:
     """Reasons to doubt that a model knows the language of texts; ``name`` is what they are called."""
     warnings = []
-    declared = declared_languages(model, revision)
+    declared: tuple[str, ...] = ()
+    try:
+        declared = declared_languages(model, revision)
+    except ModelError as problem:
+        warnings.append(f"the languages that the model was made for are not known. {problem}")
     covered = {tag for tag in declared if language == tag or language.startswith(f"{tag}-")}
     if declared and not covered and "multilingual" not in declared:
         warnings.append(
-            f"the model says it was made for {', '.join(declared)}, not for {language}: its scores may "
+            f"the model says it was made for {shortlist(declared)}, not for {language}: its scores may "
             "say more about missing knowledge of the language than about stereotypes."
         )
     unknown = tokenizer.unk_token_id

@@ -20,8 +20,9 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from evenhand.core.errors import EvenhandError, OutputError
-from evenhand.core.files import folder_written_whole, home, remembered_sha256, write_text
+from evenhand.core.files import folder_written_whole, home, write_text
 from evenhand.core.memory import parse_memory
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.models.model_files import save_model
 from evenhand.models.references import ModelError
 

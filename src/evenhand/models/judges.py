@@ -21,7 +21,8 @@ from torch.nn import functional
 from transformers import AutoModelForNextSentencePrediction
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import remembered_sha256, sha256_of
+from evenhand.core.files import sha256_of
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.models.loading import Loaded, MissingWeightsError, load_weights
 from evenhand.models.next_sentence import has_next_sentence_class, vocabulary_digest
 from evenhand.models.references import ModelError

@@ -130,8 +130,15 @@ def family_of(ref: ModelRef) -> Family:
 
 def _unadapted(ref: ModelRef) -> ModelRef:
     """The model itself; for a folder that is an adapter, the model that it belongs to."""
-    base = adapter_base(ref)
-    return ref if base is None else _unadapted(base)
+    passed = {ref.location}
+    while (base := adapter_base(ref)) is not None:
+        if base.location in passed:
+            raise ModelError(
+                f"The adapter {ref.id} belongs to itself. Correct base_model_name_or_path in it."
+            )
+        ref = base
+        passed.add(ref.location)
+    return ref
 
 
 def _gguf_header(ref: ModelRef) -> GgufHeader | None:
@@ -215,7 +222,7 @@ def load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
     """
     model = _load_without_adapters(ref, auto_class, dtype)
     for folder in ref.adapters:
-        model = with_adapter(model, folder)
+        model = with_adapter(model, folder, allow_pickle=ref.allow_pickle_weights)
     return model
 
 
@@ -223,7 +230,8 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     """The weights of a model; a folder that is an adapter itself is merged into the model that it belongs to."""
     base = adapter_base(ref)
     if base is not None:
-        return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
+        model = _load_without_adapters(base, auto_class, dtype)
+        return with_adapter(model, ref.location, allow_pickle=ref.allow_pickle_weights)
     with loading_explained(ref, WEIGHTS):
         place, options = _source(ref)
         model, report = auto_class.from_pretrained(

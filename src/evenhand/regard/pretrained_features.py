@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import DatasetError, require_extra
-from evenhand.core.files import remembered_sha256
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.regard.features import ComponentState, TextRows
 from evenhand.regard.word_vectors import Vector, WordVectors, open_vectors, words_of
 from evenhand.stats.resampling import Floats

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.inputs import checked_path
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
 from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
@@ -62,7 +63,7 @@ def read_against_runs(path: str | Path) -> Certificate:
     Raises:
         RunError: If it is no certificate, was changed, or is not what its runs give.
     """
-    place = Path(path)
+    place = checked_path(path, error=RunError)
     certificate, document = _parsed(place)
     _refuse_other_formats(certificate, place)
     if certificate.sha256 is None:

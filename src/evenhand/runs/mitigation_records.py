@@ -15,6 +15,7 @@ from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import read_stored
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.inputs import checked_path
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
 from evenhand.runs.energy import EnergyRecord
@@ -368,7 +369,7 @@ def find_mitigation_record(folder: str | Path) -> MitigationRecord | None:
     Raises:
         RunError: If the record is damaged.
     """
-    path = Path(folder) / MITIGATION_FILE
+    path = checked_path(Path(folder) / MITIGATION_FILE, error=RunError)
     if not path.is_file():
         return None
     try:

@@ -21,6 +21,7 @@ from evenhand.core.files import (
     sha256_of,
     sha256_of_file,
 )
+from evenhand.core.inputs import checked_path
 from evenhand.core.registry import Registry, lacks
 from evenhand.core.tables import panics_kept_quiet
 from evenhand.runs.figures import Figure
@@ -203,7 +204,7 @@ def run_place(out: Path, name: str) -> Path:
 
 def open_run(folder: str | Path) -> Run:
     """Open a run folder, checking that its files are the ones that were written."""
-    path = Path(folder)
+    path = checked_path(folder, error=RunError)
     if not path.is_dir():
         raise RunError(f"{path} is not a run folder. Make one with: evenhand audit, probe or evaluate.")
     record = read_record(path)

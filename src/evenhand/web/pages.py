@@ -9,12 +9,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from evenhand.core.yaml_files import load_yaml
 from evenhand.web.security import csrf_token
 
 LANGUAGES = ("en", "de")
@@ -38,7 +38,7 @@ class Words:
 def words(language: str) -> Words:
     """The words of a language of the interface."""
     text = (resources.files("evenhand.web") / "words" / f"{language}.yaml").read_text(encoding="utf-8")
-    return Words(language, yaml.safe_load(text))
+    return Words(language, load_yaml(text))
 
 
 @cache

@@ -7,22 +7,20 @@ and the same in English.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, fault
-from evenhand.core.files import decode_utf8, read_bounded
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.languages import refuse_unknown_language
+from evenhand.core.yaml_files import read_yaml
 
 _BUNDLED = resources.files("evenhand.web") / "resources" / "surveys"
 _ENDINGS = (".yaml", ".yml")
-_LARGEST = 2**20
 _PLACEHOLDER = re.compile(r"\[.*\]", re.DOTALL)
 _Name = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)
 
@@ -133,7 +131,7 @@ class SurveyDefinition(_Written):
     def _parts_fit_together(self) -> SurveyDefinition:
         for part in ("screening", "demographics", "conditions", "prompts"):
             ids = [entry.id for entry in getattr(self, part)]
-            twice = sorted({entry for entry in ids if ids.count(entry) > 1})
+            twice = sorted(entry for entry, times in Counter(ids).items() if times > 1)
             if twice:
                 raise ValueError(f"{part}: the id {twice[0]} occurs more than once")
         try:
@@ -203,12 +201,9 @@ def read_survey(path: Path) -> SurveyDefinition:
     Raises:
         DatasetError: If the file cannot be read, or lacks what a survey needs.
     """
-    text = decode_utf8(read_bounded(path, error=DatasetError, limit=_LARGEST), path, error=DatasetError)
+    content = read_yaml(path, error=DatasetError)
     try:
-        content: Any = yaml.safe_load(text)
         return SurveyDefinition.model_validate(content)
-    except (yaml.YAMLError, RecursionError) as problem:
-        raise DatasetError(f"{path} is not valid YAML: {fault(problem)}.") from None
     except ValidationError as problem:
         raise DatasetError(
             f"{path} is not a survey: {fault(problem)}. evenhand survey show regard-de prints one to copy."

@@ -7,12 +7,13 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from ssl import SSLContext
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 from weakref import finalize
 
@@ -181,8 +182,8 @@ class ApiClient:
         if status != httpx.codes.OK:
             self._refuse(status, headers, _hidden(_message(body), key), payload, has_key=key is not None)
         try:
-            return json.loads(body)
-        except (ValueError, RecursionError):
+            return _read_json(body)
+        except ValueError:
             raise _PassingError(f"no JSON, but {_excerpt(body)!r}") from None
 
     def _count(self) -> None:
@@ -198,7 +199,28 @@ class ApiClient:
     def _exchange(
         self, method: str, path: str, payload: dict[str, Any] | None, key: str | None
     ) -> tuple[int, httpx.Headers, bytes]:
-        """Status, headers and body, within a time limit for all of them together."""
+        """Status, headers and body, within a time limit for all of them together.
+
+        A server that sends a byte now and then never exceeds a limit on reading. So another thread reads, and is left
+        behind when time is up, with its connection.
+        """
+        exchanged: Future[tuple[int, httpx.Headers, bytes]] = Future()
+
+        def exchange() -> None:
+            try:
+                exchanged.set_result(self._send(method, path, payload, key))
+            except BaseException as problem:  # raised again where the result is waited for
+                exchanged.set_exception(problem)
+
+        Thread(target=exchange, daemon=True).start()
+        try:
+            return exchanged.result(self.options.timeout)
+        except TimeoutError:
+            raise httpx.ReadTimeout("the answer takes too long") from None
+
+    def _send(
+        self, method: str, path: str, payload: dict[str, Any] | None, key: str | None
+    ) -> tuple[int, httpx.Headers, bytes]:
         deadline = self._clock() + self.options.timeout
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = f"{self.options.base_url}/{path}"
@@ -263,10 +285,27 @@ def _requested_pause(headers: httpx.Headers) -> float:
         return 0.0
 
 
+def _read_json(body: bytes) -> Any:
+    """The JSON value in a body, with a sign in place of what is no character.
+
+    A server that cuts a text after a number of tokens may leave half of a character. No file can hold that, and the
+    answer is paid for.
+
+    Raises:
+        ValueError: If it is not JSON, or is nested too deeply.
+    """
+    try:
+        value = json.loads(body.decode(json.detect_encoding(body), errors="replace"))
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return json.loads(text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace"))
+
+
 def _message(body: bytes) -> str:
     """What a server says about an error: its message if it has the usual form, otherwise the first words."""
     try:
-        return error_words(json.loads(body)["error"])
+        return error_words(_read_json(body)["error"])
     except (ValueError, KeyError, TypeError):
         return _excerpt(body)
 
