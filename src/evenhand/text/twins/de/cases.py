@@ -8,12 +8,13 @@ from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import is_nominative, is_predicative, possible_subjects
 from evenhand.text.twins.de.things import is_thing
-from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, has_stem, word_classes
+from evenhand.text.twins.de.words import AGENT_ENDINGS, BECOMING, Ambiguous, has_stem, word_classes
 from evenhand.text.twins.twin import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
 _WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
 _OF_SEVERAL = frozenset({"sind", "waren", "wären", "seien", "wurden", "hatten", "wollten", "beide", "alle"})
+_OTHER_SUBJECTS = frozenset(["ich", "du", "er", "wir", "man", "jeder", "jemand", "niemand", "keiner", "es"])
 _OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
 
 
@@ -27,9 +28,30 @@ def decide_cases(sentence: GermanSentence) -> None:
         _apply_preposition(sentence, phrase)
     for noun in sorted(sentence.phrases):
         phrase = sentence.phrases[noun]
+        if _opens_as_subject(sentence, phrase):
+            sentence.narrow(phrase.limited(_with_case("N")))
+            continue
         if len(different_outcomes(sentence.words, phrase)) > 1:
             sentence.narrow(_narrowed_to_case(sentence, phrase))
     _reject_unknown_subjects(sentence)
+
+
+def _opens_as_subject(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether a phrase is known to be the subject, and no other subject follows the verb: *Die Frau habe ich gesehen*."""
+    is_known = sentence.words[phrase.noun].span.start == sentence.known_subject
+    if not is_known or phrase.start or not phrase.may_be("N"):
+        return False
+    verb = next((at for at in range(phrase.noun + 1, len(sentence.words)) if sentence.words[at].is_word), -1)
+    if verb != phrase.noun + 1:  # a comma
+        return True
+    behind = verb + 1
+    while sentence.lower(behind) in _OBJECTS | {"sich"} | word_classes()["adverbs"]:
+        behind += 1
+    if sentence.lower(behind) in _OTHER_SUBJECTS:
+        return False
+    other = sentence.by_start.get(behind)
+    is_other = other is not None and not other.preposition and all(slot[0] == "N" for slot in other.slots)
+    return not is_other or sentence.lower(verb) in word_classes()["copulas"] | BECOMING
 
 
 def _reject_unknown_subjects(sentence: GermanSentence) -> None:

@@ -10,19 +10,42 @@ from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, Gen
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
 from evenhand.text.twins.de.declension import Declension
-from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.noun_pairs import looks_gendered
+from evenhand.text.twins.de.persons import PersonLexicon
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
 from evenhand.text.twins.de.sentences import ClauseKind, GermanSentence
-from evenhand.text.twins.de.things import is_known_noun, is_thing, may_be_agent
-from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.de.things import may_be_agent
+from evenhand.text.twins.de.words import BECOMING, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
 _OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
-_BECOMING = frozenset(
-    ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
+_MAKING = BECOMING | {
+    *(
+        "ernannt",
+        "gewählt",
+        "befördert",
+        "gekrönt",
+        "gekürt",
+        "gemacht",
+        "ausgebildet",
+        "umgeschult",
+        "schult",
+        "schulte",
+    ),
+    *("aufgestiegen", "avancierte", "avanciert", "entwickelte", "entwickelt", "mauserte", "qualifizierte"),
+}
+_TRAINING = (
+    "ausbildung",
+    "bildung",
+    "lehre",
+    "umschulung",
+    "studium",
+    "aufstieg",
+    "ernennung",
+    "wahl",
+    "beförderung",
 )
-_MAKING = _BECOMING | {"ernannt", "gewählt", "befördert", "gekrönt", "gemacht"}
 _BEING = frozenset(["sein", "werden", "bleiben"])
 _REGARDING = frozenset(
     [
@@ -56,10 +79,10 @@ def known_subject(text: str) -> int:
 class GermanNounUses:
     """Whom the nouns of a sentence that has a twin are about."""
 
-    def __init__(self, text: str, *, subject_at: int) -> None:
+    def __init__(self, text: str, lexicon: PersonLexicon, *, subject_at: int) -> None:
         self._text = text
         self._subject_at = subject_at
-        self._sentence = GermanSentence.read(text, german_lexicon(), known_subject=known_subject(text))
+        self._sentence = GermanSentence.read(text, lexicon, known_subject=known_subject(text))
         classify_sie(self._sentence)
         decide_cases(self._sentence)
 
@@ -71,9 +94,8 @@ class GermanNounUses:
             is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N")) and not is_agent
             if phrase.readings or phrase.preposition or is_other:
                 continue
-            is_listed = is_thing(noun) or (is_known_noun(noun) and not noun.endswith(("er", "in")))
-            is_known = is_listed and not is_agent
-            if not is_known and (self._is_near_as(phrase) or self._predicate_of(phrase) is not None):
+            is_said = self._is_near_as(phrase) or self._predicate_of(phrase) is not None
+            if is_said and looks_gendered(noun):
                 return Rejected("an occupation that is not listed")
         return None
 
@@ -134,7 +156,9 @@ class GermanNounUses:
         phrase = self._phrase_of(swap)
         if phrase is None:
             return NounUse.UNCLEAR
-        if self._sentence.words[phrase.noun].span.start == self._subject_at or self._is_made(phrase):
+        if self._sentence.words[phrase.noun].span.start == self._subject_at:
+            return NounUse.SUBJECT
+        if self._is_made(phrase):
             return NounUse.PERSON
         if phrase.preposition:
             return NounUse.OTHER
@@ -147,7 +171,8 @@ class GermanNounUses:
     def _is_made(self, phrase: NounPhrase) -> bool:
         """Whether it is what somebody is made or becomes: *zum Chef ernannt*."""
         contracted = phrase.determiner.preposition if phrase.determiner is not None else ""
-        return contracted == "zu" and bool(self._spoken_beside(phrase) & _MAKING)
+        is_trained = self._sentence.lower(phrase.start - 1).endswith(_TRAINING)
+        return contracted == "zu" and (is_trained or bool(self._spoken_beside(phrase) & _MAKING))
 
     def _use_of_nominative(self, phrase: NounPhrase) -> NounUse:
         """It is said of the person behind *als*, and beside *war* or *wurde* whose subject is the person."""
@@ -193,7 +218,7 @@ class GermanNounUses:
 
     def _predicate_of(self, phrase: NounPhrase) -> NounUse | None:
         """Of whom a noun is said beside *war* or *wurde*; None if it is no predicate."""
-        copulas = word_classes()["copulas"] | _BECOMING
+        copulas = word_classes()["copulas"] | BECOMING
         if not self._spoken_beside(phrase) & copulas:
             return None
         clause = self._sentence.clause_by_word[phrase.noun]

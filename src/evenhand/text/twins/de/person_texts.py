@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from evenhand.text.person_texts import (
     BOTH_GENDERS,
     NO_PERSON,
+    NOUN_ROLES,
     SEVERAL_PERSONS,
     Gender,
     GenderedWords,
@@ -20,7 +21,9 @@ from evenhand.text.person_texts import (
     moved,
     versions_of_told_text,
 )
+from evenhand.text.twins.de.noun_pairs import lexicon_for
 from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.swapper import GermanSwapper
 from evenhand.text.twins.de.words import word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
@@ -68,26 +71,31 @@ class GermanPersonTexts:
 
     language = "de"
 
-    def __init__(self) -> None:
-        self._swapper = GermanSwapper()
-
     def versions(self, text: str) -> PersonVersions | Rejected:
         """Both versions of a text, or why they cannot be told.
 
         People leave out commas before *dass*, without which clauses cannot be told apart. The text is read with them.
         """
         were_missing = [not match[1] for match in _SUBORDINATE.finditer(text)]
-        found = self._versions(_SUBORDINATE.sub(r",\2", text))
+        read = _SUBORDINATE.sub(r",\2", text)
+        found = _Teller(lexicon_for(read, german_lexicon())).versions(read)
         if isinstance(found, Rejected):
             return found
         female, male = (_without_added_commas(told, were_missing) for told in (found.female, found.male))
         return PersonVersions(female, male, found.told)
 
-    def _versions(self, text: str) -> PersonVersions | Rejected:
+
+class _Teller:
+    """Tells one text with a lexicon that has its nouns."""
+
+    def __init__(self, lexicon: PersonLexicon) -> None:
+        self._lexicon = lexicon
+        self._swapper = GermanSwapper(lexicon)
+
+    def versions(self, text: str) -> PersonVersions | Rejected:
         persons = list(_PERSON.finditer(text))
         if not persons:
-            found = versions_of_told_text(text, self._swapper)
-            return NO_PERSON if found == NO_GENDERED_WORD else found
+            return self._of_told(text)
         at = persons[0].start()
         if len(persons) > 1 or _OF_SEVERAL & set(_WORD.findall(text[:at].lower())[-2:]):
             return SEVERAL_PERSONS
@@ -95,12 +103,36 @@ class GermanPersonTexts:
         twin = self._swapper.twin_about(about_woman, subject_at=known_subject(about_woman))
         if isinstance(twin, Rejected):
             return twin
-        return _rejection_reason(about_woman, twin, subject_at=at) or self._of_either(
+        return _rejection_reason(about_woman, twin, self._lexicon, subject_at=at) or self._of_either(
             about_woman, twin, subject_at=at
         )
 
+    def _of_told(self, text: str) -> PersonVersions | Rejected:
+        """The versions of a text that names no *Person*, but may open with somebody whose gender is told."""
+        at = known_subject(text)
+        if at < 0:
+            found = versions_of_told_text(text, self._swapper)
+            return NO_PERSON if found == NO_GENDERED_WORD else found
+        twin = self._swapper.twin_about(text, subject_at=at)
+        if isinstance(twin, Rejected):
+            return twin
+        rejection = _rejection_reason(text, twin, self._lexicon, subject_at=at)
+        words = rejection or GermanNounUses(text, self._lexicon, subject_at=at).sort(twin.swaps)
+        if isinstance(words, Rejected):
+            return words
+        is_man = words.subject_is(Gender.MALE)
+        own_gender, other = (Gender.MALE, Gender.FEMALE) if is_man else (Gender.FEMALE, Gender.MALE)
+        if words.tell(other):
+            return BOTH_GENDERS
+        own = words.of_person(unclear=frozenset(Gender))
+        if isinstance(own, Rejected):
+            return own
+        swapped = Twin.of(text, own).text
+        female, male = (swapped, text) if is_man else (text, swapped)
+        return PersonVersions(female, male, own_gender)
+
     def _of_either(self, about_woman: str, twin: Twin, *, subject_at: int) -> PersonVersions | Rejected:
-        words = GermanNounUses(about_woman, subject_at=subject_at).sort(twin.swaps)
+        words = GermanNounUses(about_woman, self._lexicon, subject_at=subject_at).sort(twin.swaps)
         if isinstance(words, Rejected):
             return words
         if words.tell(Gender.MALE):
@@ -124,7 +156,7 @@ class GermanPersonTexts:
         twin = self._swapper.twin_about(about_man, subject_at=known_subject(about_man))
         if isinstance(twin, Rejected):
             return twin
-        words_of_man = GermanNounUses(about_man, subject_at=at).sort(twin.swaps)
+        words_of_man = GermanNounUses(about_man, self._lexicon, subject_at=at).sort(twin.swaps)
         if isinstance(words_of_man, Rejected):
             return words_of_man
         own = words_of_man.of_person(unclear=frozenset(Gender))
@@ -139,20 +171,20 @@ def _without_added_commas(text: str, were_missing: Sequence[bool]) -> str:
     return _SUBORDINATE.sub(lambda match: ("" if next(missing) else match[1]) + match[2], text)
 
 
-def _rejection_reason(about_woman: str, twin: Twin, *, subject_at: int) -> Rejected | None:
+def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_at: int) -> Rejected | None:
     """Why a text is rejected although it has a twin: words that tell a gender may be left as they are in it."""
     subject = [swap for swap in twin.swaps if swap.span.start == subject_at]
-    if not subject or not subject[0].new.startswith("Mann"):
+    if not subject or subject[0].role not in NOUN_ROLES:
         return Rejected("a person who may be somebody else")
-    if twin.text.startswith("Den Mann"):
+    if twin.text.startswith("Den "):
         return Rejected("a person at the start who may be an object")
-    if _FORMAL.search(about_woman):
+    if _FORMAL.search(text):
         return Rejected("a pronoun with a capital")
-    if _ONE_OF.search(about_woman):
+    if _ONE_OF.search(text):
         return Rejected("one of several, which tells a gender")
-    if _has_unclear_pronoun(about_woman, twin):
+    if _has_unclear_pronoun(text, twin):
         return Rejected("a pronoun that may be about the person")
-    return GermanNounUses(about_woman, subject_at=subject_at).rejection_reason()
+    return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason()
 
 
 def _has_unclear_pronoun(text: str, twin: Twin) -> bool:

@@ -6,20 +6,19 @@ import re
 from functools import lru_cache
 
 from evenhand.text.twins.de.declension import (
-    ALL_SLOTS,
     DETERMINERS,
     Declension,
     Determiner,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.noun_pairs import looks_gendered
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import RELATIVES, GermanSentence
 from evenhand.text.twins.de.things import is_thing, slots_of_thing
 from evenhand.text.twins.de.words import (
-    AGENT_ENDINGS,
     PLURAL,
     Ambiguous,
     is_function_word,
@@ -70,7 +69,7 @@ _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine"
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
-def reject_unpaired_words(text: str) -> None:
+def reject_unpaired_words(text: str, lexicon: PersonLexicon) -> None:
     """Reject words that have no certain counterpart.
 
     Raises:
@@ -97,7 +96,7 @@ def reject_unpaired_words(text: str) -> None:
     before = ""
     for word in words:
         if word[0].isupper() and word.lower().endswith(_gendered_endings()):
-            _reject_unknown(word, before)
+            _reject_unknown(word, before, lexicon)
         before = word
 
 
@@ -111,8 +110,7 @@ def _gendered_endings() -> tuple[str, ...]:
     return tuple(sorted(word_classes()["gendered endings"]))
 
 
-def _reject_unknown(word: str, before: str) -> None:
-    lexicon = german_lexicon()
+def _reject_unknown(word: str, before: str, lexicon: PersonLexicon) -> None:
     if lexicon.knows(word) or before in {"Herr", "Herrn", "Frau"} or before in lexicon.names:
         return
     raise Ambiguous("a gendered word without a certain counterpart")
@@ -317,10 +315,7 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
         if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
             raise Ambiguous("a name that is not listed")
         text = sentence.words[phrase.noun].text
-        before_it = sentence.lower(phrase.start - 1)
-        is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
-        is_agent = text.endswith(AGENT_ENDINGS) and not is_thing(text)
-        if is_any or (before_it in _SAYING_WHAT and is_agent):
+        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and looks_gendered(text):
             raise Ambiguous("an occupation that is not listed")
 
 

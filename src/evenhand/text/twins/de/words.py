@@ -35,6 +35,10 @@ AGENT_ENDINGS = (
     "e",
 )
 """Common endings of nouns for persons."""
+BECOMING = frozenset(
+    ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
+)
+"""Verbs beside which a noun says what somebody becomes, stays or was."""
 SINGULAR = "singular"
 PLURAL = "plural"
 NO_NUMBER = ""
