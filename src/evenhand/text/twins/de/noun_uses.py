@@ -158,7 +158,9 @@ class GermanNounUses:
             return NounUse.UNCLEAR
         if self._sentence.words[phrase.noun].span.start == self._subject_at:
             return NounUse.SUBJECT
-        if self._is_made(phrase):
+        before = self._sentence.said_with(phrase)
+        is_with_said = before is not None and phrase.may_be("N") and self._is_said(before)
+        if self._is_made(phrase) or is_with_said:
             return NounUse.PERSON
         if phrase.preposition:
             return NounUse.OTHER
@@ -167,6 +169,16 @@ class GermanNounUses:
         if phrase.may_be("N"):
             return self._use_of_nominative(phrase)
         return NounUse.UNCLEAR if phrase.determiner is None else NounUse.OTHER
+
+    def _is_said(self, phrase: NounPhrase) -> bool:
+        """Whether a noun is said of the person, itself or beside others."""
+        if not phrase.readings or phrase.preposition:
+            return False
+        before = self._sentence.said_with(phrase)
+        if before is not None:
+            return self._is_said(before)
+        is_person = self._sentence.words[phrase.noun].span.start == self._subject_at
+        return not is_person and phrase.may_be("N") and self._use_of_nominative(phrase) is NounUse.PERSON
 
     def _is_made(self, phrase: NounPhrase) -> bool:
         """Whether it is what somebody is made or becomes: *zum Chef ernannt*."""
@@ -212,6 +224,7 @@ class GermanNounUses:
             other.readings
             and not other.preposition
             and self._sentence.words[other.noun].span.start != self._subject_at
+            and not self._is_said(other)
             for other in self._sentence.phrases_of(clause)
             if other.noun < phrase.start
         )
