@@ -18,6 +18,7 @@ from evenhand.text.twins.de.persons import PersonReading
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
+from evenhand.text.twins.de.things import is_thing
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
@@ -33,6 +34,9 @@ _LONG_RELATIVE_FORMS = {
     "n": ("welches", "welches", "welchem", "dessen"),
     "p": ("welche", "welche", "welchen", "deren"),
 }
+
+
+_SUBJECT_PRONOUNS = frozenset({"er", "sie", "ich", "wir", "man"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +210,16 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
 def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
     """Whether a noun is something that the person of the clause has or does: *die ein Buch las*."""
     phrase = sentence.phrases.get(at)
-    if phrase is None or phrase.readings or phrase.determiner is None:
+    if phrase is None or phrase.readings:
         return False
-    return phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
+    if is_thing(sentence.words[phrase.noun].text) or phrase.is_plural:
+        return True
+    return phrase.determiner is not None and phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
 
 
 def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: NounPhrase | None) -> None:
+    if sentence.known_subject >= 0 and sentence.lower(at + 1) in _SUBJECT_PRONOUNS:
+        return  # *die Waren, die er verkaufte*: no relative clause about the person has the person as its subject
     kinds = {
         kind
         for table in (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)

@@ -144,6 +144,8 @@ def pair_of(text: str) -> tuple[str, str] | None:
         return None
     if _FARMERS.fullmatch(text):
         return text, text.removesuffix("bauer") + "bäuerin"
+    if text.endswith("krankenschwester"):
+        return text.removesuffix("schwester") + "pfleger", text
     starts = (0, *range(_SHORTEST_MODIFIER, len(text) - _SHORTEST_HEAD + 1))
     for start in starts:
         head = text[start:].capitalize() if start else text

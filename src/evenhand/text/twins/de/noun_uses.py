@@ -14,9 +14,9 @@ from evenhand.text.twins.de.noun_pairs import looks_gendered
 from evenhand.text.twins.de.persons import PersonLexicon
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
-from evenhand.text.twins.de.sentences import ClauseKind, GermanSentence
+from evenhand.text.twins.de.sentences import RELATIVES, ClauseKind, GermanSentence
 from evenhand.text.twins.de.things import may_be_agent
-from evenhand.text.twins.de.words import BECOMING, word_classes
+from evenhand.text.twins.de.words import BECOMING, verb_number, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
 _OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
@@ -86,8 +86,14 @@ class GermanNounUses:
         classify_sie(self._sentence)
         decide_cases(self._sentence)
 
-    def rejection_reason(self) -> Rejected | None:
-        """Reject what is said of the person with a noun that no list has: *galt als gesuchter Attentäter*."""
+    def rejection_reason(self, swaps: Iterable[Swap]) -> Rejected | None:
+        """Reject what is said of the person with a noun that no list has, and pronouns about somebody unnamed.
+
+        *Galt als gesuchter Attentäter*; *die Frau mochte sie nicht*, in which the person would be *sich*.
+        """
+        pronouns = {swap.span.start for swap in swaps if swap.role in {Role.SUBJECT, Role.OBJECT}}
+        if any(self._is_beside_subject(start) for start in pronouns):
+            return UNCLEAR_PRONOUN
         for phrase in self._sentence.phrases.values():
             noun = self._sentence.words[phrase.noun].text
             is_agent = may_be_agent(noun)
@@ -98,6 +104,24 @@ class GermanNounUses:
             if is_said and looks_gendered(noun):
                 return Rejected("an occupation that is not listed")
         return None
+
+    def _is_beside_subject(self, start: int) -> bool:
+        """Whether a pronoun is beside the known subject and its verb, with no word between that begins a clause."""
+        words = self._sentence.words
+        places = {word.span.start: place for place, word in enumerate(words)}
+        first, last = places.get(known_subject(self._text), -1), places[start]
+        if first < 0 or last < first:
+            return False
+        classes = word_classes()
+        openers = classes["subordinators"] | classes["coordinators"] | RELATIVES - {"das", "den", "dem"}
+        between = [place for place in range(first + 1, last) if place not in self._articles()]
+        if any(not words[place].is_word or words[place].lower in openers for place in between):
+            return False
+        verbs = [place for place in between if not words[place].capital and verb_number(words[place].lower)]
+        return len(verbs) == 1
+
+    def _articles(self) -> set[int]:
+        return {phrase.determiner_at for phrase in self._sentence.phrases.values()}
 
     def sort(self, swaps: Iterable[Swap]) -> GenderedWords | Rejected:
         """The swaps of a twin by whom their words are about. Plurals such as *ihre Freunde* stay as they are."""

@@ -184,7 +184,7 @@ def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_
         return Rejected("one of several, which tells a gender")
     if _has_unclear_pronoun(text, twin):
         return Rejected("a pronoun that may be about the person")
-    return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason()
+    return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason(twin.swaps)
 
 
 def _has_unclear_pronoun(text: str, twin: Twin) -> bool:

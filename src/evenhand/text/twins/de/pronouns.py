@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
+from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import YOUR_VERBS, certain_subjects, possible_subjects
+from evenhand.text.twins.de.things import is_thing
 from evenhand.text.twins.de.words import PLURAL, SINGULAR, Ambiguous, has_stem, verb_number, word_classes
 
 POSSESSIVE_ENDINGS = ("", "e", "en", "em", "er", "es")
@@ -73,9 +74,35 @@ def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
             raise Ambiguous("pronouns joined by a conjunction")
         sentence.objects.add(at)
         return
+    if not number and sentence.known_subject >= 0:
+        number = _number_beside_known(sentence, at)
     if not number:
         raise Ambiguous("whether sie is one woman is not certain")
     sentence.subjects[at] = number == SINGULAR
+
+
+def _number_beside_known(sentence: GermanSentence, at: int) -> str:
+    """The number of the verb of *sie* where the person is known: of *wäre* in *als wäre sie*, or of the last verb."""
+    before = sentence.lower(at - 1)
+    if before in word_classes()["singular verbs"]:
+        return SINGULAR
+    if before not in word_classes()["subordinators"] and not _is_relative_of_things(sentence, at - 1):
+        return ""
+    end = at
+    while end + 1 < len(sentence.words) and sentence.words[end + 1].is_word:
+        end += 1
+    stops = [place for place in range(at + 1, end) if sentence.lower(place) in _COORDINATORS]
+    last = [place - 1 for place in (*stops, end + 1) if not sentence.words[place - 1].capital]
+    found = {verb_number(sentence.lower(place)) for place in last} - {""}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_relative_of_things(sentence: GermanSentence, at: int) -> bool:
+    """Whether a relative pronoun before *sie* is about things: *die Blumen, die sie verkaufte*."""
+    if sentence.lower(at) not in RELATIVES or sentence.lower(at - 1) != ",":
+        return False
+    before = [phrase for phrase in sentence.phrases.values() if phrase.noun < at]
+    return bool(before) and not before[-1].readings and is_thing(sentence.words[before[-1].noun].text)
 
 
 def _follows_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:

@@ -286,7 +286,8 @@ class GermanSentence:
         """The phrase that one without a definite article is joined to: *als Arzt, Lehrer und ein Freund*."""
         is_joined = self.lower(phrase.start - 1) in {"und", "oder", "sowie", ","}
         is_open = phrase.determiner is None or phrase.determiner.stem == "ein"
-        is_subject = phrase.determiner is not None and bool(verb_number(self.lower(phrase.noun + 1)))
+        following = verb_number(self.lower(phrase.noun + 1))
+        is_subject = following == PLURAL or (bool(following) and phrase.determiner is not None)
         return self.phrases.get(phrase.start - 2) if is_joined and is_open and not is_subject else None
 
     def has_known_subject(self, clause: Clause) -> bool:
