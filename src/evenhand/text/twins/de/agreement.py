@@ -39,6 +39,9 @@ _LONG_RELATIVE_FORMS = {
 _SUBJECT_PRONOUNS = frozenset({"er", "sie", "ich", "wir", "man"})
 
 
+_TABLES = (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)
+
+
 @dataclass(frozen=True, slots=True)
 class Possessor:
     """The new stem of a possessive, and whether the old possessor is a man."""
@@ -167,6 +170,8 @@ def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     kinds = {slot[1] for slot in antecedent.slots}
     if kinds == {"p"}:
         return
+    if _is_about_job(sentence, at, antecedent):
+        return
     reading = antecedent.readings[0]
     if len(antecedent.readings) > 1 or len(kinds) > 1:
         raise Ambiguous("the noun of a relative clause is not certain")
@@ -175,6 +180,29 @@ def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     new = _relative_form(sentence, clause, old_kind, new_kind)
     if new != sentence.lower(at):
         yield swap_of(sentence.words[at], new, Role.AGREEMENT, male=reading.male)
+
+
+def _is_about_job(sentence: GermanSentence, at: int, antecedent: NounPhrase) -> bool:
+    """Whether a relative pronoun is about the job, not who has it: *ein Job als Köchin, der ihr gefiel*.
+
+    Raises:
+        Ambiguous: If it may be about either.
+    """
+    job = sentence.phrases.get(antecedent.start - 2)
+    if sentence.lower(antecedent.start - 1) != "als" or job is None or job.readings:
+        return False
+    case = (2, 3) if sentence.lower(at - 1) in PREPOSITIONS else (0, 1)
+
+    def agrees(phrase: NounPhrase) -> bool:
+        kinds = {slot[1] for slot in phrase.slots} - {"p"}
+        forms = {table[kind][place] for table in _TABLES for kind in kinds for place in case}
+        return sentence.lower(at) in forms
+
+    if agrees(job) and (not agrees(antecedent) or sentence.lower(at - 1) in PREPOSITIONS):
+        return True
+    if agrees(job) or sentence.lower(at - 1) in PREPOSITIONS:
+        raise Ambiguous("the noun of a relative clause is not certain")
+    return False
 
 
 def _relative_form(sentence: GermanSentence, clause: Clause, old_kind: str, new_kind: str) -> str:
@@ -222,7 +250,7 @@ def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: Nou
         return  # *die Waren, die er verkaufte*: no relative clause about the person has the person as its subject
     kinds = {
         kind
-        for table in (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)
+        for table in _TABLES
         for kind, forms in table.items()
         if sentence.lower(at) in forms
     }

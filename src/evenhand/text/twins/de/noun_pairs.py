@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from evenhand.text.twins.de.declension import adjective_stem
+from evenhand.text.twins.de.declension import DETERMINERS, adjective_stem
 from evenhand.text.twins.de.noun_genders import noun_genders
 from evenhand.text.twins.de.persons import PersonLexicon, PersonTerm, adjectival_term, term_from_row
 from evenhand.text.twins.de.things import is_thing
@@ -126,8 +126,10 @@ def lexicon_for(text: str, lexicon: PersonLexicon) -> PersonLexicon:
 
 
 def _may_be_said(words: tuple[GermanWord, ...], at: int) -> bool:
-    copulas = word_classes()["copulas"] | BECOMING
-    if any(word.lower in copulas for word in words):
+    """Whether *als*, *zum* or *war* comes before a noun that is no attribute of another: *Anerkennung der Rechte*."""
+    if at > 1 and words[at - 1].lower in DETERMINERS and words[at - 2].capital:
+        return False
+    if any(word.lower in word_classes()["copulas"] | BECOMING for word in words[:at]):
         return True
     return any(word.lower in _SAYING_WHAT for word in words[max(0, at - _REACH) : at])
 
@@ -295,9 +297,11 @@ def looks_gendered(text: str) -> bool:
     if text in neutral or text.lower().endswith(tuple(word.lower() for word in neutral if len(word) > 3)):
         return False
     kinds = noun_genders().of(text)
-    if text.endswith("er") or not kinds:
+    if not kinds:
         return text.endswith("er") or not is_thing(text)
-    if text.endswith(_OF_WOMEN):
+    if text.endswith("er"):  # *Schläger* has the plural of those who do something, *Charakter* has not
+        return "p" in kinds
+    if "f" in kinds and text.endswith(_OF_WOMEN):
         return True
     is_masculine = "m" in kinds and not (text.endswith("e") and "f" in kinds)
     return is_masculine and text.endswith(_AGENTS) and not is_thing(text)

@@ -92,7 +92,7 @@ class GermanNounUses:
         *Galt als gesuchter Attentäter*; *die Frau mochte sie nicht*, in which the person would be *sich*.
         """
         pronouns = {swap.span.start for swap in swaps if swap.role in {Role.SUBJECT, Role.OBJECT}}
-        if any(self._is_beside_subject(start) for start in pronouns):
+        if any(self._is_beside_subject(start) for start in pronouns) or self._has_object_beside_pronoun(swaps):
             return UNCLEAR_PRONOUN
         for phrase in self._sentence.phrases.values():
             noun = self._sentence.words[phrase.noun].text
@@ -104,6 +104,19 @@ class GermanNounUses:
             if is_said and looks_gendered(noun):
                 return Rejected("an occupation that is not listed")
         return None
+
+    def _has_object_beside_pronoun(self, swaps: Iterable[Swap]) -> bool:
+        """Whether two pronouns of one gender in a clause cannot be one person: *ob sie sie gesehen hat*."""
+        places = {word.span.start: place for place, word in enumerate(self._sentence.words)}
+        by_role = {
+            role: {
+                (self._sentence.clause_by_word[places[swap.span.start]], swap.male)
+                for swap in swaps
+                if swap.role is role
+            }
+            for role in (Role.SUBJECT, Role.OBJECT)
+        }
+        return bool(by_role[Role.SUBJECT] & by_role[Role.OBJECT])
 
     def _is_beside_subject(self, start: int) -> bool:
         """Whether a pronoun is beside the known subject and its verb, with no word between that begins a clause."""
@@ -223,7 +236,18 @@ class GermanNounUses:
         if said_of is not None:
             is_object = self._is_somebodys(phrase) or self._is_before_infinitive(phrase)
             return NounUse.UNCLEAR if is_object else said_of
+        if self._is_further_said(phrase):
+            return NounUse.UNCLEAR
         return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
+
+    def _is_further_said(self, phrase: NounPhrase) -> bool:
+        """Whether it may be said of the person further on: *als kluger, aber auch ein harter Mann*."""
+        clause = self._sentence.clause_by_word[phrase.noun]
+        is_nominative = all(slot[0] == "N" for slot in phrase.slots)
+        said = any(
+            self._sentence.lower(at) == "als" for at in range(clause.words[0] - 2, phrase.start) if at >= 0
+        )
+        return is_nominative and said and clause.kind is not ClauseKind.SUBORDINATE
 
     def _is_before_infinitive(self, phrase: NounPhrase) -> bool:
         """Whether it may be the object of an infinitive that lost its comma: *war dafür bekannt Mädchen zu ärgern*."""
@@ -259,6 +283,8 @@ class GermanNounUses:
         if not self._spoken_beside(phrase) & copulas:
             return None
         clause = self._sentence.clause_by_word[phrase.noun]
+        if self._sentence.lower(clause.words[0]) in copulas and clause.previous is not None:
+            return NounUse.PERSON  # *arbeitete als Koch, war aber auch ein guter Sänger*
         for at in clause.words:
             if at >= phrase.start:
                 return None

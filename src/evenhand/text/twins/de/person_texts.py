@@ -41,6 +41,10 @@ _SUBORDINATE = re.compile(
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
 """Pronouns with a capital within a sentence, which may be yours or a slip for hers."""
 _NEUTER_ADJECTIVE = re.compile(r"(?!alles|vieles|jedes|etwas)[a-zäöüß]{3,}es")
+_AGREEING = re.compile(
+    r"\bals (?:erst|letzt|einzig|zweit|dritt|nächst|best|jüngst|ältest)(?:e|er)(?! \w*(?:e|er|en)? ?[A-ZÄÖÜ])"
+)
+"""What agrees with the person without a noun: *lachte als erster*."""
 _OTHER_SUBJECTS = frozenset(
     ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
 )
@@ -94,7 +98,7 @@ class _Teller:
 
     def versions(self, text: str) -> PersonVersions | Rejected:
         persons = list(_PERSON.finditer(text))
-        if not persons:
+        if not persons or known_subject(text) >= 0:
             return self._of_told(text)
         at = persons[0].start()
         if len(persons) > 1 or _OF_SEVERAL & set(_WORD.findall(text[:at].lower())[-2:]):
@@ -174,10 +178,12 @@ def _without_added_commas(text: str, were_missing: Sequence[bool]) -> str:
 def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_at: int) -> Rejected | None:
     """Why a text is rejected although it has a twin: words that tell a gender may be left as they are in it."""
     subject = [swap for swap in twin.swaps if swap.span.start == subject_at]
-    if not subject or subject[0].role not in NOUN_ROLES:
+    if not subject or subject[0].role is not Role.NOUN:
         return Rejected("a person who may be somebody else")
     if twin.text.startswith("Den "):
         return Rejected("a person at the start who may be an object")
+    if _AGREEING.search(text):
+        return Rejected("a word alone that agrees with the person")
     if _FORMAL.search(text):
         return Rejected("a pronoun with a capital")
     if _ONE_OF.search(text):
