@@ -248,12 +248,7 @@ def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
 def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: NounPhrase | None) -> None:
     if sentence.known_subject >= 0 and sentence.lower(at + 1) in _SUBJECT_PRONOUNS:
         return  # *die Waren, die er verkaufte*: no relative clause about the person has the person as its subject
-    kinds = {
-        kind
-        for table in _TABLES
-        for kind, forms in table.items()
-        if sentence.lower(at) in forms
-    }
+    kinds = {kind for table in _TABLES for kind, forms in table.items() if sentence.lower(at) in forms}
     for phrase in sentence.persons():
         if phrase.noun < at and any(slot[1] in kinds and slot[1] != "p" for slot in phrase.slots):
             is_thing_at_hand = (

@@ -92,7 +92,9 @@ class GermanNounUses:
         *Galt als gesuchter Attentäter*; *die Frau mochte sie nicht*, in which the person would be *sich*.
         """
         pronouns = {swap.span.start for swap in swaps if swap.role in {Role.SUBJECT, Role.OBJECT}}
-        if any(self._is_beside_subject(start) for start in pronouns) or self._has_object_beside_pronoun(swaps):
+        if any(self._is_beside_subject(start) for start in pronouns) or self._has_object_beside_pronoun(
+            swaps
+        ):
             return UNCLEAR_PRONOUN
         for phrase in self._sentence.phrases.values():
             noun = self._sentence.words[phrase.noun].text
@@ -244,10 +246,8 @@ class GermanNounUses:
         """Whether it may be said of the person further on: *als kluger, aber auch ein harter Mann*."""
         clause = self._sentence.clause_by_word[phrase.noun]
         is_nominative = all(slot[0] == "N" for slot in phrase.slots)
-        said = any(
-            self._sentence.lower(at) == "als" for at in range(clause.words[0] - 2, phrase.start) if at >= 0
-        )
-        return is_nominative and said and clause.kind is not ClauseKind.SUBORDINATE
+        said = any(self._sentence.lower(at) == "als" for at in range(phrase.start))
+        return is_nominative and said and clause.kind is ClauseKind.FRAGMENT
 
     def _is_before_infinitive(self, phrase: NounPhrase) -> bool:
         """Whether it may be the object of an infinitive that lost its comma: *war dafür bekannt Mädchen zu ärgern*."""

@@ -8,12 +8,11 @@ masculine ones do, unless another man is named before them. A plural such as *ih
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from evenhand.text.person_texts import (
     BOTH_GENDERS,
     NO_PERSON,
-    NOUN_ROLES,
     SEVERAL_PERSONS,
     Gender,
     GenderedWords,
@@ -25,7 +24,7 @@ from evenhand.text.twins.de.noun_pairs import lexicon_for
 from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.swapper import GermanSwapper
-from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.de.words import SINGULAR, verb_number, word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _PERSON = re.compile(r"\bPerson\b")
@@ -38,6 +37,15 @@ _SUBORDINATE = re.compile(
     r"( (?:dass|daß|indem|weil|obwohl|wenn|damit|nachdem|bevor)\b)"
 )
 """The beginning of a subordinate clause, with the comma before it if there is one."""
+_OPEN_RELATIVE = re.compile(
+    r"\b(?:[A-ZÄÖÜ][a-zäöüß]+|jemand)( (?:der|die|den|dem|das)"
+    r" (?:er|sie|ich|man|es|sich|ihm|ihn|ihr|nicht|nie|niemals|immer|stets|oft|gerne?|sehr|nur|kaum|nichts|alles?|viel"
+    r"|wenig|keine[nrms]?|mit|bei|von|zu|in|im|am|an|auf|aus|für|über|unter|durch|seine[nrms]?|ihre[nrms]?)"
+    r"(?: [\w-]+)* ([a-zäöüß]+))(?=[.,!?]|\s*$)"
+)
+"""A relative clause without a comma before it, and its last word: *ein Blender der nie arbeitet*."""
+_VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
+_CAPITAL_VERB = re.compile(r"(Die Person )([A-ZÄÖÜ][a-zäöüß]+)(?= )")
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
 """Pronouns with a capital within a sentence, which may be yours or a slip for hers."""
 _NEUTER_ADJECTIVE = re.compile(r"(?!alles|vieles|jedes|etwas)[a-zäöüß]{3,}es")
@@ -78,14 +86,20 @@ class GermanPersonTexts:
     def versions(self, text: str) -> PersonVersions | Rejected:
         """Both versions of a text, or why they cannot be told.
 
-        People leave out commas before *dass*, without which clauses cannot be told apart. The text is read with them.
+        People leave out commas before *dass*, without which clauses cannot be told apart, and write *Die Person War
+        krank*. The text is read as it should be, and told as it was written.
         """
-        were_missing = [not match[1] for match in _SUBORDINATE.finditer(text)]
-        read = _SUBORDINATE.sub(r",\2", text)
+        read, added = _with_commas(text)
+        capital = _CAPITAL_VERB.match(read)
+        is_verb = capital is not None and verb_number(capital[2].lower()) == SINGULAR
+        if capital is not None and is_verb:
+            read = capital[1] + capital[2].lower() + read[capital.end() :]
         found = _Teller(lexicon_for(read, german_lexicon())).versions(read)
         if isinstance(found, Rejected):
             return found
-        female, male = (_without_added_commas(told, were_missing) for told in (found.female, found.male))
+        female, male = (_without_commas(told, added) for told in (found.female, found.male))
+        if is_verb:
+            female, male = (_VERB.sub(lambda verb: verb[0].upper(), told, 1) for told in (female, male))
         return PersonVersions(female, male, found.told)
 
 
@@ -169,10 +183,20 @@ class _Teller:
         return PersonVersions(Twin.of(about_man, own).text, about_man, Gender.MALE)
 
 
-def _without_added_commas(text: str, were_missing: Sequence[bool]) -> str:
-    """A text without the commas that were added, one after the other: words between clauses are never swapped."""
-    missing = iter(were_missing)
-    return _SUBORDINATE.sub(lambda match: ("" if next(missing) else match[1]) + match[2], text)
+def _with_commas(text: str) -> tuple[str, frozenset[int]]:
+    """A text with the commas that clauses need, and which of all its commas were added."""
+    places = {match.start(2) for match in _SUBORDINATE.finditer(text) if not match[1]}
+    places |= {match.start(1) for match in _OPEN_RELATIVE.finditer(text) if verb_number(match[2]) == SINGULAR}
+    pieces = [text[start:end] for start, end in pairwise((0, *sorted(places), len(text)))]
+    before = accumulate(piece.count(",") for piece in pieces[:-1])
+    return ",".join(pieces), frozenset(place + number for number, place in enumerate(before))
+
+
+def _without_commas(text: str, added: frozenset[int]) -> str:
+    """A text without the commas that were added: no swapped word has one."""
+    pieces = text.split(",")
+    marks = ("" if number in added else "," for number in range(len(pieces)))
+    return "".join(piece + mark for piece, mark in zip(pieces[:-1], marks, strict=False)) + pieces[-1]
 
 
 def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_at: int) -> Rejected | None:
