@@ -127,7 +127,8 @@ def lexicon_for(text: str, lexicon: PersonLexicon) -> PersonLexicon:
 
 def _may_be_said(words: tuple[GermanWord, ...], at: int) -> bool:
     """Whether *als*, *zum* or *war* comes before a noun that is no attribute of another: *Anerkennung der Rechte*."""
-    if at > 1 and words[at - 1].lower in DETERMINERS and words[at - 2].capital:
+    is_attribute = words[at - 1].lower in DETERMINERS and words[at - 1].lower not in _SAYING_WHAT
+    if at > 1 and is_attribute and words[at - 2].capital:
         return False
     if any(word.lower in word_classes()["copulas"] | BECOMING for word in words[:at]):
         return True

@@ -243,10 +243,11 @@ class GermanNounUses:
         return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
 
     def _is_further_said(self, phrase: NounPhrase) -> bool:
-        """Whether it may be said of the person further on: *als kluger, aber auch ein harter Mann*."""
+        """Whether it may be said of the person further on: *war nicht nur Chef, sondern auch ein guter Freund*."""
         clause = self._sentence.clause_by_word[phrase.noun]
         is_nominative = all(slot[0] == "N" for slot in phrase.slots)
-        said = any(self._sentence.lower(at) == "als" for at in range(phrase.start))
+        saying = word_classes()["copulas"] | BECOMING | {"als"}
+        said = any(self._sentence.lower(at) in saying for at in range(phrase.start))
         return is_nominative and said and clause.kind is ClauseKind.FRAGMENT
 
     def _is_before_infinitive(self, phrase: NounPhrase) -> bool:

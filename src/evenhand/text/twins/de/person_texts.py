@@ -20,7 +20,7 @@ from evenhand.text.person_texts import (
     moved,
     versions_of_told_text,
 )
-from evenhand.text.twins.de.noun_pairs import lexicon_for
+from evenhand.text.twins.de.noun_pairs import lexicon_for, pair_of
 from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.swapper import GermanSwapper
@@ -44,6 +44,9 @@ _OPEN_RELATIVE = re.compile(
     r"(?: [\w-]+)* ([a-zäöüß]+))(?=[.,!?]|\s*$)"
 )
 """A relative clause without a comma before it, and its last word: *ein Blender der nie arbeitet*."""
+_SMALL_NOUN = re.compile(
+    r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
+)
 _VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
 _CAPITAL_VERB = re.compile(r"(Die Person )([A-ZÄÖÜ][a-zäöüß]+)(?= )")
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
@@ -111,6 +114,8 @@ class _Teller:
         self._swapper = GermanSwapper(lexicon)
 
     def versions(self, text: str) -> PersonVersions | Rejected:
+        if _has_noun_without_capital(text, self._lexicon):
+            return Rejected("a noun without its capital")
         persons = list(_PERSON.finditer(text))
         if not persons or known_subject(text) >= 0:
             return self._of_told(text)
@@ -215,6 +220,14 @@ def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_
     if _has_unclear_pronoun(text, twin):
         return Rejected("a pronoun that may be about the person")
     return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason(twin.swaps)
+
+
+def _has_noun_without_capital(text: str, lexicon: PersonLexicon) -> bool:
+    """Whether somebody is named by a noun that lost its capital: *ist berühmte pianistin*."""
+    return any(
+        lexicon.knows(noun) or pair_of(noun) is not None
+        for noun in (match[2].capitalize() for match in _SMALL_NOUN.finditer(text))
+    )
 
 
 def _has_unclear_pronoun(text: str, twin: Twin) -> bool:
