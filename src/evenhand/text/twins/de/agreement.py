@@ -19,7 +19,7 @@ from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
 from evenhand.text.twins.de.things import is_thing
-from evenhand.text.twins.de.words import Ambiguous, GermanWord, word_classes
+from evenhand.text.twins.de.words import PLURAL, Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
 _RELATIVE_FORMS = {
@@ -36,6 +36,7 @@ _LONG_RELATIVE_FORMS = {
 }
 
 
+_SEVERAL = frozenset({"alle", "beide", "einige", "viele"})
 _SUBJECT_PRONOUNS = frozenset({"er", "sie", "ich", "wir", "man"})
 
 
@@ -229,6 +230,8 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
         raise Ambiguous("the case of a relative pronoun is not certain")
     if certain_subjects(sentence, clause):
         return 1
+    if clause.verbs and clause.verbs[-1][1] == PLURAL and clause.verbs[-1][0] == clause.words[-1]:
+        return 1
     others = [place for place in possible_subjects(sentence, clause) if place != at]
     if clause.has_singular_verb and all(_is_unlikely_subject(sentence, place) for place in others):
         return 0
@@ -238,7 +241,9 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
 def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
     """Whether a noun is something that the person of the clause has or does: *die ein Buch las*."""
     phrase = sentence.phrases.get(at)
-    if phrase is None or phrase.readings:
+    if phrase is None:
+        return sentence.lower(at) in _SEVERAL
+    if phrase.readings:
         return False
     if is_thing(sentence.words[phrase.noun].text) or phrase.is_plural:
         return True
@@ -246,6 +251,8 @@ def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
 
 
 def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: NounPhrase | None) -> None:
+    if sentence.lower(at - 2) in {"jemand", "niemand"}:
+        return
     if sentence.known_subject >= 0 and sentence.lower(at + 1) in _SUBJECT_PRONOUNS:
         return  # *die Waren, die er verkaufte*: no relative clause about the person has the person as its subject
     kinds = {kind for table in _TABLES for kind, forms in table.items() if sentence.lower(at) in forms}

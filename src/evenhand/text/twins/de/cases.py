@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from evenhand.text.twins.de.agreement import different_outcomes
 from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
+from evenhand.text.twins.de.noun_pairs import looks_gendered
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import OBJECTS, is_nominative, is_predicative, possible_subjects
 from evenhand.text.twins.de.things import is_thing
-from evenhand.text.twins.de.words import AGENT_ENDINGS, BECOMING, Ambiguous, has_stem, word_classes
+from evenhand.text.twins.de.words import BECOMING, Ambiguous, has_stem, word_classes
 from evenhand.text.twins.twin import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
@@ -85,7 +86,7 @@ def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
         if phrase.preposition or phrase.readings or text in word_classes()["surnames"] or is_thing(text):
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
-        if is_bare and text.endswith(AGENT_ENDINGS):
+        if is_bare and looks_gendered(text):
             raise Ambiguous("an occupation that is not listed")
         article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
         if (article in {"der", "dieser"} and text.endswith("e")) or (
@@ -155,7 +156,8 @@ def _narrowed_or_unread(sentence: GermanSentence, phrase: NounPhrase) -> NounPhr
     """The phrase in its case; in a text about a known person, others behind a preposition need none: they stay."""
     before = sentence.said_with(phrase)
     governed = before if before is not None and before.preposition else phrase
-    is_other = sentence.known_subject >= 0 and governed.preposition and not _is_contracted(governed)
+    is_governed = bool(governed.preposition) or not phrase.may_be("N")
+    is_other = sentence.known_subject >= 0 and is_governed and not _is_contracted(governed)
     if not is_other:
         return _narrowed_to_case(sentence, phrase)
     try:

@@ -97,11 +97,12 @@ _ADJECTIVAL = (
     "iert",
 )
 """Ends of adjectives of which nouns for persons are made."""
+_OFFICIALS = ("beamtin", "beamter", "beamte", "beamten")
 _UNDERIVED = frozenset({"Bergmann", "Fan", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
 """Nouns whose feminine in the table is hardly used."""
 _AGENTS = (
     *("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "är", "ut"),
-    *("ologe", "soph", "iker", "and", "ant", "rat", "mann", "herr", "knecht", "bube", "junge", "kerl", "e"),
+    *("ling", "ologe", "soph", "iker", "and", "ant", "rat", "mann", "herr", "knecht", "bube", "junge", "kerl", "e"),
 )
 _OF_WOMEN = ("in", "euse", "ess", "ette", "frau", "dame", "schwester", "mädchen", "mutter", "tante", "weib")
 
@@ -143,7 +144,7 @@ def _is_before_noun(words: tuple[GermanWord, ...], at: int) -> bool:
 @lru_cache(maxsize=2**14)
 def pair_of(text: str) -> tuple[str, str] | None:
     """The masculine and the feminine of a noun by the table, of the longest last part that has both."""
-    if text.endswith("beamtin"):
+    if text.endswith(_OFFICIALS):
         return None
     if _FARMERS.fullmatch(text):
         return text, text.removesuffix("bauer") + "bäuerin"

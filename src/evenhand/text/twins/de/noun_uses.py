@@ -9,9 +9,9 @@ from dataclasses import replace
 from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, GenderedWords, NounUse
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
-from evenhand.text.twins.de.declension import Declension
+from evenhand.text.twins.de.declension import DETERMINERS, Declension
 from evenhand.text.twins.de.noun_pairs import looks_gendered
-from evenhand.text.twins.de.persons import PersonLexicon
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
 from evenhand.text.twins.de.sentences import RELATIVES, ClauseKind, GermanSentence
@@ -19,7 +19,7 @@ from evenhand.text.twins.de.things import may_be_agent
 from evenhand.text.twins.de.words import BECOMING, verb_number, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
-_OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
+_OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(?:(Frau|Mann)\b|([A-ZÄÖÜ][a-zäöüß]+)\b(?! [A-ZÄÖÜ]))")
 _MAKING = BECOMING | {
     *(
         "ernannt",
@@ -73,7 +73,14 @@ OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
 def known_subject(text: str) -> int:
     """Where the noun begins that opens a text as its subject; -1 if the text opens otherwise."""
     opening = _OPENING.match(text)
-    return opening.start(1) if opening else -1
+    if opening is None or opening[1]:
+        return opening.start(1) if opening else -1
+    article = text.split()[0].lower()
+    slots = DETERMINERS[article].slots & {"Nm", "Nf"}
+    readings = german_lexicon().readings(opening[2], DETERMINERS[article].declension)
+    may_be_several = any(slot[1] == "p" for reading in readings for slot in reading.slots) and article == "die"
+    is_one = not may_be_several and any(slots & reading.slots for reading in readings)
+    return opening.start(2) if is_one else -1
 
 
 class GermanNounUses:
@@ -82,7 +89,8 @@ class GermanNounUses:
     def __init__(self, text: str, lexicon: PersonLexicon, *, subject_at: int) -> None:
         self._text = text
         self._subject_at = subject_at
-        self._sentence = GermanSentence.read(text, lexicon, known_subject=known_subject(text))
+        self._known_at = subject_at if known_subject(text) == subject_at else -1
+        self._sentence = GermanSentence.read(text, lexicon, known_subject=self._known_at)
         classify_sie(self._sentence)
         decide_cases(self._sentence)
 
@@ -124,7 +132,7 @@ class GermanNounUses:
         """Whether a pronoun is beside the known subject and its verb, with no word between that begins a clause."""
         words = self._sentence.words
         places = {word.span.start: place for place, word in enumerate(words)}
-        first, last = places.get(known_subject(self._text), -1), places[start]
+        first, last = places.get(self._known_at, -1), places[start]
         if first < 0 or last < first:
             return False
         classes = word_classes()
@@ -156,7 +164,7 @@ class GermanNounUses:
     def _has_open_relative(self, words: GenderedWords) -> bool:
         """Whether a relative clause may follow the person without a comma, so that its pronoun was not seen."""
         nouns = {swap.span.start for swap in words.nouns if swap.role in NOUN_ROLES}
-        if known_subject(self._text) < 0:
+        if self._known_at < 0:
             nouns -= {self._subject_at}  # *stahl der Person die Tasche*
         for phrase in self._phrases_at(nouns):
             following = self._sentence.by_start.get(phrase.noun + 1)
@@ -262,9 +270,10 @@ class GermanNounUses:
         )
 
     def _is_near_as(self, phrase: NounPhrase) -> bool:
-        return any(
-            self._sentence.lower(phrase.start - distance) == "als" for distance in range(1, _REACH_OF_AS + 1)
-        )
+        for at in range(phrase.start - 1, phrase.start - 1 - _REACH_OF_AS, -1):
+            if self._sentence.lower(at) == "als" or at in self._sentence.phrases:
+                return self._sentence.lower(at) == "als"
+        return False
 
     def _follows_others(self, phrase: NounPhrase) -> bool:
         """Whether somebody else in the clause may be meant: *stellte den Bruder als Koch ein*."""

@@ -47,6 +47,7 @@ _OPEN_RELATIVE = re.compile(
 _SMALL_NOUN = re.compile(
     r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
 )
+_OPENS_TOLD = re.compile(r"(?:Die Frau|Der Mann)\b")
 _VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
 _CAPITAL_VERB = re.compile(r"(Die Person )([A-ZÄÖÜ][a-zäöüß]+)(?= )")
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
@@ -117,13 +118,14 @@ class _Teller:
         if _has_noun_without_capital(text, self._lexicon):
             return Rejected("a noun without its capital")
         persons = list(_PERSON.finditer(text))
-        if not persons or known_subject(text) >= 0:
+        if not persons or _OPENS_TOLD.match(text):
             return self._of_told(text)
         at = persons[0].start()
         if len(persons) > 1 or _OF_SEVERAL & set(_WORD.findall(text[:at].lower())[-2:]):
             return SEVERAL_PERSONS
         about_woman = text[:at] + "Frau" + text[persons[0].end() :]
-        twin = self._swapper.twin_about(about_woman, subject_at=known_subject(about_woman))
+        known = at if known_subject(about_woman) == at else -1
+        twin = self._swapper.twin_about(about_woman, subject_at=known)
         if isinstance(twin, Rejected):
             return twin
         return _rejection_reason(about_woman, twin, self._lexicon, subject_at=at) or self._of_either(
@@ -176,7 +178,8 @@ class _Teller:
         feminine = [swap for swap in own if not swap.male]
         about_man = Twin.of(about_woman, feminine).text
         at = moved(words.subject_at, feminine)
-        twin = self._swapper.twin_about(about_man, subject_at=known_subject(about_man))
+        known = at if known_subject(about_man) == at else -1
+        twin = self._swapper.twin_about(about_man, subject_at=known)
         if isinstance(twin, Rejected):
             return twin
         words_of_man = GermanNounUses(about_man, self._lexicon, subject_at=at).sort(twin.swaps)
@@ -207,7 +210,7 @@ def _without_commas(text: str, added: frozenset[int]) -> str:
 def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_at: int) -> Rejected | None:
     """Why a text is rejected although it has a twin: words that tell a gender may be left as they are in it."""
     subject = [swap for swap in twin.swaps if swap.span.start == subject_at]
-    if not subject or subject[0].role is not Role.NOUN:
+    if not subject or subject[0].role not in {Role.NOUN, Role.OCCUPATION}:
         return Rejected("a person who may be somebody else")
     if twin.text.startswith("Den "):
         return Rejected("a person at the start who may be an object")

@@ -17,7 +17,7 @@ from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import RELATIVES, GermanSentence
-from evenhand.text.twins.de.things import is_thing, slots_of_thing
+from evenhand.text.twins.de.things import is_known_noun, is_thing, slots_of_thing
 from evenhand.text.twins.de.words import (
     PLURAL,
     Ambiguous,
@@ -63,6 +63,8 @@ _FOOD = frozenset(
 )
 
 _OTHERS = frozenset({"anderen", "andern", "beiden", "übrigen", "meisten", "einen", "wenigsten"})
+
+_SEVERAL_OTHERS = frozenset({"andere", "anderen", "andern", "alle", "allen", "viele", "vielen", "einige"})
 
 _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
 
@@ -156,6 +158,10 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
 
 
 def _is_about_thing(sentence: GermanSentence, at: int) -> bool:
+    before = sentence.lower(at - 1)
+    is_about_others = sentence.lower(at) in _SEVERAL_OTHERS and before not in DETERMINERS
+    if sentence.known_subject >= 0 and is_about_others:
+        return True
     return (
         _is_one_of_things(sentence, at)
         or _has_noun_further_on(sentence, at)
@@ -312,7 +318,8 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
         is_bare = not phrase.preposition and not phrase.adjectives
         if any(reading.person.role is Role.NOUN for reading in named) and is_bare:
             raise Ambiguous("a name that is not listed")
-        if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
+        is_noun = is_known_noun(sentence.words[phrase.noun].text)
+        if any(sentence.lower(at) in _FOND for at in phrase.adjectives) and not is_noun:
             raise Ambiguous("a name that is not listed")
         text = sentence.words[phrase.noun].text
         if sentence.lower(phrase.start - 1) in _SAYING_WHAT and looks_gendered(text):
