@@ -213,7 +213,7 @@ def versions_of_told_text(text: str, swapper: Swapper) -> PersonVersions | Rejec
     twin = swapper.twin(text)
     if isinstance(twin, Rejected):
         return twin
-    words = [swap for swap in twin.swaps if swap.role is not Role.AGREEMENT]
+    words = [swap for swap in twin.swaps if swap.role is not Role.AGREEMENT] or list(twin.swaps)
     nouns = [swap for swap in words if swap.role in NOUN_ROLES]
     is_one = all(
         not text[first.span.end : second.span.start].strip(" .") for first, second in pairwise(nouns)

@@ -156,7 +156,8 @@ def _narrowed_or_unread(sentence: GermanSentence, phrase: NounPhrase) -> NounPhr
     """The phrase in its case; in a text about a known person, others behind a preposition need none: they stay."""
     before = sentence.said_with(phrase)
     governed = before if before is not None and before.preposition else phrase
-    is_governed = bool(governed.preposition) or not phrase.may_be("N")
+    is_somebodys = phrase.determiner is not None and phrase.determiner.stem in {"sein", "ihr"}
+    is_governed = bool(governed.preposition) or (is_somebodys and not phrase.may_be("N"))
     is_other = sentence.known_subject >= 0 and is_governed and not _is_contracted(governed)
     if not is_other:
         return _narrowed_to_case(sentence, phrase)

@@ -13,12 +13,13 @@ from functools import lru_cache
 from evenhand.text.twins.de.declension import DETERMINERS, adjective_stem
 from evenhand.text.twins.de.noun_genders import noun_genders
 from evenhand.text.twins.de.persons import PersonLexicon, PersonTerm, adjectival_term, term_from_row
-from evenhand.text.twins.de.things import is_thing
+from evenhand.text.twins.de.things import is_thing, may_be_agent
 from evenhand.text.twins.de.words import BECOMING, GermanWord, word_classes, words_in
 
 _REACH = 5
 """Words before a noun among which *als* or *zum* says that it is said of somebody."""
 _SAYING_WHAT = frozenset({"als", "zum", "zur"})
+_JOINING = frozenset({",", "und", "oder", "sowie"})
 _SHORTEST_HEAD = 4
 _SHORTEST_MODIFIER = 3
 _UMLAUTS = (("au", "äu"), ("a", "ä"), ("o", "ö"), ("u", "ü"))
@@ -133,7 +134,11 @@ def _may_be_said(words: tuple[GermanWord, ...], at: int) -> bool:
         return False
     if any(word.lower in word_classes()["copulas"] | BECOMING for word in words[:at]):
         return True
-    return any(word.lower in _SAYING_WHAT for word in words[max(0, at - _REACH) : at])
+    for place in range(at - 1, max(-1, at - 1 - _REACH), -1):
+        is_noun = words[place].capital and not words[place].starts
+        if words[place].lower in _SAYING_WHAT or (is_noun and words[place + 1].lower not in _JOINING):
+            return words[place].lower in _SAYING_WHAT
+    return False
 
 
 def _is_before_noun(words: tuple[GermanWord, ...], at: int) -> bool:
@@ -184,6 +189,8 @@ def _pair_in_table(noun: str) -> tuple[str, str] | None:
 def _is_agent(noun: str) -> bool:
     """Whether a noun in *-er* is of whoever does it: with the same plural, or of a verb (*Fänger* of *das Fangen*)."""
     if not noun.endswith("er") or noun in _NO_AGENTS | word_classes()["masculine things"]:
+        return False
+    if is_thing(noun) and not may_be_agent(noun):  # *Bücher*
         return False
     if noun.removesuffix("er") in noun_genders().adjectival:
         return False

@@ -157,6 +157,8 @@ class GermanNounUses:
         if self._has_open_relative(words):
             return OPEN_RELATIVE
         others = {at for at, _ in words.others}
+        if any(map(self._is_the_woman_or_man, self._phrases_at(others))):
+            return PARTNER
         if (others and _MARRYING.search(self._text)) or any(map(self._is_partner, self._phrases_at(others))):
             return PARTNER
         return words
@@ -190,6 +192,12 @@ class GermanNounUses:
         noun = self._sentence.words[phrase.noun].text
         is_own = self._is_somebodys(phrase) and noun in _PARTNERS_OF_SOMEBODY
         return is_own or bool(_PARTNERS.fullmatch(noun))
+
+    def _is_the_woman_or_man(self, phrase: NounPhrase) -> bool:
+        """Whether *die Frau* or *der Mann* is somebody else, and so mostly the person's."""
+        is_definite = phrase.determiner is not None and phrase.declension is Declension.DEFINITE
+        noun = self._sentence.words[phrase.noun].text
+        return is_definite and noun in {"Frau", "Mann"} and not phrase.adjectives and not phrase.preposition
 
     def _is_somebodys(self, phrase: NounPhrase) -> bool:
         return phrase.determiner is not None and phrase.determiner.stem in _POSSESSIVES
@@ -270,9 +278,14 @@ class GermanNounUses:
         )
 
     def _is_near_as(self, phrase: NounPhrase) -> bool:
-        for at in range(phrase.start - 1, phrase.start - 1 - _REACH_OF_AS, -1):
-            if self._sentence.lower(at) == "als" or at in self._sentence.phrases:
-                return self._sentence.lower(at) == "als"
+        first = phrase.start
+        while first - 1 in self._sentence.phrases:  # *als Call Center Agent*
+            first -= 1
+        for at in range(first - 1, first - 1 - _REACH_OF_AS, -1):
+            if self._sentence.lower(at) == "als":
+                return True
+            if at in self._sentence.phrases:  # *als Fahrzeug- und Maschinenschlosser*
+                return self._sentence.lower(at + 1) == "-" and self._sentence.lower(at - 1) == "als"
         return False
 
     def _follows_others(self, phrase: NounPhrase) -> bool:

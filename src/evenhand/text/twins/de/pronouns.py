@@ -76,9 +76,19 @@ def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
         return
     if not number and sentence.known_subject >= 0:
         number = _number_beside_known(sentence, at)
+    if number == PLURAL and sentence.known_subject >= 0 and not _several_come_before(sentence, at):
+        raise Ambiguous("whether sie is one woman is not certain")
     if not number:
         raise Ambiguous("whether sie is one woman is not certain")
     sentence.subjects[at] = number == SINGULAR
+
+
+def _several_come_before(sentence: GermanSentence, at: int) -> bool:
+    """Whether somebody or something is named before *sie* that may be several."""
+    return any(
+        phrase.noun < at and any(slot[1] == "p" for slot in phrase.slots)
+        for phrase in sentence.phrases.values()
+    )
 
 
 def _number_beside_known(sentence: GermanSentence, at: int) -> str:
@@ -140,7 +150,7 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
 
 def _final_number(sentence: GermanSentence, clause: Clause) -> str:
     last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
-    if last_place != clause.words[-1]:
+    if last_place != clause.words[-1] or sentence.lower(last_place - 1) == "zu":
         return ""
     # Where *hat* is omitted, a participle ends the clause, and it looks like a plural.
     is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))
