@@ -19,7 +19,7 @@ from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
 from evenhand.text.twins.de.things import is_thing
-from evenhand.text.twins.de.words import PLURAL, Ambiguous, GermanWord, word_classes
+from evenhand.text.twins.de.words import PLURAL, SINGULAR, Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
 _RELATIVE_FORMS = {
@@ -259,12 +259,22 @@ def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: Nou
     for phrase in sentence.persons():
         if phrase.noun < at and any(slot[1] in kinds and slot[1] != "p" for slot in phrase.slots):
             is_thing_at_hand = (
-                antecedent is not None and antecedent.determiner is not None and not antecedent.preposition
+                antecedent is not None
+                and antecedent.determiner is not None
+                and not antecedent.preposition
+                and not (antecedent.is_plural and _has_singular_subject(sentence, at))
             )
             if not is_thing_at_hand:
                 raise Ambiguous("the noun of a relative clause is not certain")
     if antecedent is None and sentence.lower(at) != "das":
         raise Ambiguous("the noun of a relative clause is not certain")
+
+
+def _has_singular_subject(sentence: GermanSentence, at: int) -> bool:
+    """Whether a relative pronoun in the nominative is of one: *eine Frau von 40 Jahren, die hier wohnt*."""
+    clause = sentence.clause_by_word[at]
+    is_singular = bool(clause.verbs) and clause.verbs[-1][1] == SINGULAR
+    return is_singular and not certain_subjects(sentence, clause)
 
 
 def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:

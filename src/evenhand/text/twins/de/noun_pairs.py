@@ -99,13 +99,43 @@ _ADJECTIVAL = (
 )
 """Ends of adjectives of which nouns for persons are made."""
 _OFFICIALS = ("beamtin", "beamter", "beamte", "beamten")
-_UNDERIVED = frozenset({"Bergmann", "Fan", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
+_UNDERIVED = frozenset({"Bergmann", "Kavalier", "Fan", "Rat", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
 """Nouns whose feminine in the table is hardly used."""
 _AGENTS = (
     *("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "är", "ut"),
-    *("ling", "ologe", "soph", "iker", "and", "ant", "rat", "mann", "herr", "knecht", "bube", "junge", "kerl", "e"),
+    *(
+        "ling",
+        "ologe",
+        "soph",
+        "iker",
+        "and",
+        "ant",
+        "rat",
+        "mann",
+        "herr",
+        "knecht",
+        "bube",
+        "junge",
+        "kerl",
+        "e",
+    ),
 )
-_OF_WOMEN = ("in", "euse", "ess", "ette", "frau", "dame", "schwester", "mädchen", "mutter", "tante", "weib")
+_OF_WOMEN = (
+    "in",
+    "ina",
+    "ima",
+    "onna",
+    "euse",
+    "ess",
+    "ette",
+    "frau",
+    "dame",
+    "schwester",
+    "mädchen",
+    "mutter",
+    "tante",
+    "weib",
+)
 
 
 def lexicon_for(text: str, lexicon: PersonLexicon) -> PersonLexicon:
@@ -232,6 +262,7 @@ def _masculines(feminine: str) -> Iterator[str]:
 def _feminines(masculine: str) -> Iterator[str]:
     if masculine.endswith("mann") and masculine != "Mann":
         yield masculine.removesuffix("mann") + "frau"
+        return
     stem = masculine.removesuffix("e")
     yield stem + "in"
     if masculine.endswith("erer"):
@@ -309,7 +340,7 @@ def looks_gendered(text: str) -> bool:
     if not kinds:
         return text.endswith("er") or not is_thing(text)
     if text.endswith("er"):  # *Schläger* has the plural of those who do something, *Charakter* has not
-        return "p" in kinds
+        return "p" in kinds or text.endswith("ier")
     if "f" in kinds and text.endswith(_OF_WOMEN):
         return True
     is_masculine = "m" in kinds and not (text.endswith("e") and "f" in kinds)

@@ -10,7 +10,7 @@ from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, Gen
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
 from evenhand.text.twins.de.declension import DETERMINERS, Declension
-from evenhand.text.twins.de.noun_pairs import looks_gendered
+from evenhand.text.twins.de.noun_pairs import adjectival_stem, looks_gendered
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
@@ -19,7 +19,9 @@ from evenhand.text.twins.de.things import may_be_agent
 from evenhand.text.twins.de.words import BECOMING, verb_number, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
-_OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(?:(Frau|Mann)\b|([A-ZÄÖÜ][a-zäöüß]+)\b(?! [A-ZÄÖÜ]))")
+_OPENING = re.compile(
+    r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(?:(Frau|Mann)\b|([A-ZÄÖÜ][a-zäöüß]+)\b(?! [A-ZÄÖÜ]))"
+)
 _MAKING = BECOMING | {
     *(
         "ernannt",
@@ -65,6 +67,9 @@ _PARTNERS = re.compile(
 _PARTNERS_OF_SOMEBODY = frozenset(["Frau", "Mann", "Mannes", "Manne", "Freund", "Freundes", "Freundin"])
 """Partners behind a possessive; *ihre Freundin* is a friend of a woman and may be more of a man."""
 _MARRYING = re.compile(r"\b(?:heirat|verheirat|verlob|geheirat)\w*", re.IGNORECASE)
+_OPENING_CLAUSES = frozenset({"und", ",", "aber", "denn", "weil", "während", "dass", "wenn"})
+_QUOTED = re.compile(r"\bals [\"„“»«‚']$")
+"""What comes before a noun in quotation marks that is said of the person."""
 _POSSESSIVES = ("ihr", "sein")
 _OPEN_RELATIVES = frozenset(["die", "der", "das", "deren", "dessen", "welche", "welcher"])
 OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
@@ -78,7 +83,9 @@ def known_subject(text: str) -> int:
     article = text.split()[0].lower()
     slots = DETERMINERS[article].slots & {"Nm", "Nf"}
     readings = german_lexicon().readings(opening[2], DETERMINERS[article].declension)
-    may_be_several = any(slot[1] == "p" for reading in readings for slot in reading.slots) and article == "die"
+    may_be_several = (
+        any(slot[1] == "p" for reading in readings for slot in reading.slots) and article == "die"
+    )
     is_one = not may_be_several and any(slots & reading.slots for reading in readings)
     return opening.start(2) if is_one else -1
 
@@ -88,6 +95,7 @@ class GermanNounUses:
 
     def __init__(self, text: str, lexicon: PersonLexicon, *, subject_at: int) -> None:
         self._text = text
+        self._lexicon = lexicon
         self._subject_at = subject_at
         self._known_at = subject_at if known_subject(text) == subject_at else -1
         self._sentence = GermanSentence.read(text, lexicon, known_subject=self._known_at)
@@ -108,6 +116,15 @@ class GermanNounUses:
             noun = self._sentence.words[phrase.noun].text
             is_agent = may_be_agent(noun)
             is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N")) and not is_agent
+            is_quoted = (
+                _QUOTED.search(self._text, 0, self._sentence.words[phrase.noun].span.start) is not None
+            )
+            if (
+                is_quoted
+                and not phrase.readings
+                and (looks_gendered(noun) or adjectival_stem(noun, self._lexicon))
+            ):
+                return Rejected("an occupation that is not listed")
             if phrase.readings or phrase.preposition or is_other:
                 continue
             is_said = self._is_near_as(phrase) or self._predicate_of(phrase) is not None
@@ -194,10 +211,12 @@ class GermanNounUses:
         return is_own or bool(_PARTNERS.fullmatch(noun))
 
     def _is_the_woman_or_man(self, phrase: NounPhrase) -> bool:
-        """Whether *die Frau* or *der Mann* is somebody else, and so mostly the person's."""
+        """Whether it is mostly the person's: *hatte eine Frau*, *er war Arzt, und die Frau war Lehrerin*."""
+        if self._sentence.words[phrase.noun].text not in {"Frau", "Mann"} or phrase.adjectives:
+            return False
+        before = self._sentence.lower(phrase.start - 1)
         is_definite = phrase.determiner is not None and phrase.declension is Declension.DEFINITE
-        noun = self._sentence.words[phrase.noun].text
-        return is_definite and noun in {"Frau", "Mann"} and not phrase.adjectives and not phrase.preposition
+        return before in {"hat", "hatte"} or (is_definite and before in _OPENING_CLAUSES)
 
     def _is_somebodys(self, phrase: NounPhrase) -> bool:
         return phrase.determiner is not None and phrase.determiner.stem in _POSSESSIVES
@@ -218,7 +237,7 @@ class GermanNounUses:
         if self._is_made(phrase) or is_with_said:
             return NounUse.PERSON
         if phrase.preposition:
-            return NounUse.OTHER
+            return NounUse.UNCLEAR if self._sentence.lower(phrase.start - 2) == "art" else NounUse.OTHER
         if self._is_compared(phrase):
             return NounUse.OTHER if self._is_somebodys(phrase) else NounUse.UNCLEAR
         if phrase.may_be("N"):
@@ -254,9 +273,14 @@ class GermanNounUses:
         if said_of is not None:
             is_object = self._is_somebodys(phrase) or self._is_before_infinitive(phrase)
             return NounUse.UNCLEAR if is_object else said_of
-        if self._is_further_said(phrase):
+        if self._is_further_said(phrase) or self._goes_on(phrase):
             return NounUse.UNCLEAR
         return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
+
+    def _goes_on(self, phrase: NounPhrase) -> bool:
+        """Whether it may be said of the subject of the clause before: *der gern lacht und ein guter Freund ist*."""
+        is_joined = self._sentence.lower(phrase.start - 1) in {"und", "aber", "auch", "noch", "sondern"}
+        return is_joined and bool(self._spoken_beside(phrase) & (word_classes()["copulas"] | BECOMING))
 
     def _is_further_said(self, phrase: NounPhrase) -> bool:
         """Whether it may be said of the person further on: *war nicht nur Chef, sondern auch ein guter Freund*."""
