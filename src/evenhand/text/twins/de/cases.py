@@ -39,7 +39,7 @@ def decide_cases(sentence: GermanSentence) -> None:
 
 
 def _opens_as_subject(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a phrase is known to be the subject, and no other subject follows the verb: *Die Frau habe ich gesehen*."""
+    """Whether a phrase is known to be the subject: no other follows the verb, as in *Die Frau habe ich gesehen*."""
     is_known = sentence.words[phrase.noun].span.start == sentence.known_subject
     if not is_known or phrase.start or not phrase.may_be("N"):
         return False

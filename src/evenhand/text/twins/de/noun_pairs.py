@@ -260,7 +260,7 @@ def _masculines(feminine: str) -> Iterator[str]:
 
 
 def _feminines(masculine: str) -> Iterator[str]:
-    if masculine.endswith("mann") and masculine != "Mann":
+    if masculine.lower().endswith("mann"):
         yield masculine.removesuffix("mann") + "frau"
         return
     stem = masculine.removesuffix("e")
@@ -304,23 +304,15 @@ def adjectival_stem(text: str, lexicon: PersonLexicon) -> str | None:
     if stem is None:
         return None
     genders = noun_genders()
-    if stem in genders.adjectival:
-        return stem
-    if (
-        stem.endswith(_ADJECTIVAL)
-        and stem + "in" not in genders.kinds
-        and "m" not in genders.kinds.get(stem, "")
-    ):
+    is_noun = stem + "in" in genders.kinds or "m" in genders.kinds.get(stem, "")
+    if stem in genders.adjectival or (stem.endswith(_ADJECTIVAL) and not is_noun):
         return stem
     if text in genders.kinds and not stem.endswith("beamt"):
         return None
-    if _SUPERLATIVE.fullmatch(text) and "f" not in genders.of(text) and not is_thing(text):
-        return stem
-    for start in range(_SHORTEST_MODIFIER, len(stem) - _SHORTEST_HEAD + 1):
-        head = stem[start:].capitalize()
-        if head in genders.adjectival or head in lexicon.adjectival:
-            return stem
-    return None
+    is_superlative = _SUPERLATIVE.fullmatch(text) and "f" not in genders.of(text) and not is_thing(text)
+    heads = (stem[start:].capitalize() for start in range(_SHORTEST_MODIFIER, len(stem) - _SHORTEST_HEAD + 1))
+    is_compound = any(head in genders.adjectival or head in lexicon.adjectival for head in heads)
+    return stem if is_superlative or is_compound else None
 
 
 @lru_cache(maxsize=1)

@@ -80,7 +80,7 @@ def known_subject(text: str) -> int:
     opening = _OPENING.match(text)
     if opening is None or opening[1]:
         return opening.start(1) if opening else -1
-    article = text.split()[0].lower()
+    article = opening[0].split(maxsplit=1)[0].lower()
     slots = DETERMINERS[article].slots & {"Nm", "Nf"}
     readings = german_lexicon().readings(opening[2], DETERMINERS[article].declension)
     may_be_several = (
@@ -236,13 +236,13 @@ class GermanNounUses:
         is_with_said = before is not None and phrase.may_be("N") and self._is_said(before)
         if self._is_made(phrase) or is_with_said:
             return NounUse.PERSON
-        if phrase.preposition:
-            return NounUse.UNCLEAR if self._sentence.lower(phrase.start - 2) == "art" else NounUse.OTHER
         if self._is_compared(phrase):
             return NounUse.OTHER if self._is_somebodys(phrase) else NounUse.UNCLEAR
-        if phrase.may_be("N"):
+        if phrase.may_be("N") and not phrase.preposition:
             return self._use_of_nominative(phrase)
-        return NounUse.UNCLEAR if phrase.determiner is None else NounUse.OTHER
+        is_art = self._sentence.lower(phrase.start - 2) == "art"  # *eine Art von einem Mädchen*
+        is_bare = phrase.determiner is None and not phrase.preposition
+        return NounUse.UNCLEAR if is_art or is_bare else NounUse.OTHER
 
     def _is_said(self, phrase: NounPhrase) -> bool:
         """Whether a noun is said of the person, itself or beside others."""
@@ -256,9 +256,8 @@ class GermanNounUses:
 
     def _is_made(self, phrase: NounPhrase) -> bool:
         """Whether it is what somebody is made or becomes: *zum Chef ernannt*."""
-        contracted = phrase.determiner.preposition if phrase.determiner is not None else ""
         is_trained = self._sentence.lower(phrase.start - 1).endswith(_TRAINING)
-        return contracted == "zu" and (is_trained or bool(self._spoken_beside(phrase) & _MAKING))
+        return phrase.preposition == "zu" and (is_trained or bool(self._spoken_beside(phrase) & _MAKING))
 
     def _use_of_nominative(self, phrase: NounPhrase) -> NounUse:
         """It is said of the person behind *als*, and beside *war* or *wurde* whose subject is the person."""

@@ -45,7 +45,8 @@ _OPEN_RELATIVE = re.compile(
 )
 """A relative clause without a comma before it, and its last word: *ein Blender der nie arbeitet*."""
 _SMALL_NOUN = re.compile(
-    r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
+    r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))"
+    r"(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
 )
 _OPENS_TOLD = re.compile(r"(?:Die Frau|Der Mann)\b")
 _VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
@@ -61,6 +62,11 @@ _OTHER_SUBJECTS = frozenset(
     ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
 )
 _ONE_OF = re.compile(r"\beine?r?\s+(?:der|von|dieser|seiner|ihrer)\b")
+_REJECTED = {
+    _AGREEING: "a word alone that agrees with the person",
+    _FORMAL: "a pronoun with a capital",
+    _ONE_OF: "one of several, which tells a gender",
+}
 _GENDERED_PRONOUN = re.compile(r"\b(?:er|ihn|ihm|sein(?:e[mnrs]?)?|ihr(?:e[mnrs]?)?)\b", re.IGNORECASE)
 _BEHIND_INFINITIVES = frozenset(
     [
@@ -135,10 +141,15 @@ class _Teller:
     def _of_told(self, text: str) -> PersonVersions | Rejected:
         """The versions of a text that names no *Person*, but may open with somebody whose gender is told."""
         at = known_subject(text)
-        if at < 0:
-            found = versions_of_told_text(text, self._swapper)
-            return NO_PERSON if found == NO_GENDERED_WORD else found
-        twin = self._swapper.twin_about(text, subject_at=at)
+        if at >= 0:
+            return self._of_known(text, subject_at=at)
+        found = versions_of_told_text(text, self._swapper)
+        return NO_PERSON if found == NO_GENDERED_WORD else found
+
+    def _of_known(self, text: str, *, subject_at: int) -> PersonVersions | Rejected:
+        """The versions of a text about the woman or the man who is named there."""
+        at = subject_at
+        twin = self._swapper.twin_about(text, subject_at=at if known_subject(text) == at else -1)
         if isinstance(twin, Rejected):
             return twin
         rejection = _rejection_reason(text, twin, self._lexicon, subject_at=at)
@@ -177,18 +188,7 @@ class _Teller:
             return own
         feminine = [swap for swap in own if not swap.male]
         about_man = Twin.of(about_woman, feminine).text
-        at = moved(words.subject_at, feminine)
-        known = at if known_subject(about_man) == at else -1
-        twin = self._swapper.twin_about(about_man, subject_at=known)
-        if isinstance(twin, Rejected):
-            return twin
-        words_of_man = GermanNounUses(about_man, self._lexicon, subject_at=at).sort(twin.swaps)
-        if isinstance(words_of_man, Rejected):
-            return words_of_man
-        own = words_of_man.of_person(unclear=frozenset(Gender))
-        if isinstance(own, Rejected):
-            return own
-        return PersonVersions(Twin.of(about_man, own).text, about_man, Gender.MALE)
+        return self._of_known(about_man, subject_at=moved(words.subject_at, feminine))
 
 
 def _with_commas(text: str) -> tuple[str, frozenset[int]]:
@@ -214,12 +214,9 @@ def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_
         return Rejected("a person who may be somebody else")
     if twin.text.startswith("Den "):
         return Rejected("a person at the start who may be an object")
-    if _AGREEING.search(text):
-        return Rejected("a word alone that agrees with the person")
-    if _FORMAL.search(text):
-        return Rejected("a pronoun with a capital")
-    if _ONE_OF.search(text):
-        return Rejected("one of several, which tells a gender")
+    for pattern, reason in _REJECTED.items():
+        if pattern.search(text):
+            return Rejected(reason)
     if _has_unclear_pronoun(text, twin):
         return Rejected("a pronoun that may be about the person")
     return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason(twin.swaps)

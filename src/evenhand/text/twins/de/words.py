@@ -17,24 +17,6 @@ _PIECES = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*|\d+|[^\w\s]")
 _OPENING = frozenset("„»«\"“‚‘'›‹:(–—-*")
 _FINAL = frozenset(".!?…")
 
-AGENT_ENDINGS = (
-    "er",
-    "or",
-    "ist",
-    "ent",
-    "ant",
-    "eur",
-    "oge",
-    "ier",
-    "at",
-    "graf",
-    "wart",
-    "ling",
-    "är",
-    "ut",
-    "e",
-)
-"""Common endings of nouns for persons."""
 BECOMING = frozenset(
     ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
 )
