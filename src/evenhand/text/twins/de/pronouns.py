@@ -85,6 +85,8 @@ def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
 
 def _several_come_before(sentence: GermanSentence, at: int) -> bool:
     """Whether somebody or something is named before *sie* that may be several."""
+    if any(sentence.lower(place) == "und" for place in range(at)):
+        return True
     return any(
         phrase.noun < at and any(slot[1] == "p" for slot in phrase.slots)
         for phrase in sentence.phrases.values()
