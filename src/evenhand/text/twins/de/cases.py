@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evenhand.text.twins.de.agreement import different_outcomes
 from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
-from evenhand.text.twins.de.noun_pairs import looks_gendered
+from evenhand.text.twins.de.noun_pairs import AGENT_ENDINGS, looks_gendered
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import OBJECTS, is_nominative, is_predicative, possible_subjects
@@ -86,7 +86,7 @@ def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
         if phrase.preposition or phrase.readings or text in word_classes()["surnames"] or is_thing(text):
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
-        if is_bare and looks_gendered(text):
+        if is_bare and text.endswith(AGENT_ENDINGS) and looks_gendered(text):
             raise Ambiguous("an occupation that is not listed")
         article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
         if (article in {"der", "dieser"} and text.endswith("e")) or (

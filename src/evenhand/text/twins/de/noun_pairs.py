@@ -101,39 +101,44 @@ _ADJECTIVAL = (
 _OFFICIALS = ("beamtin", "beamter", "beamte", "beamten")
 _UNDERIVED = frozenset({"Bergmann", "Kavalier", "Fan", "Rat", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
 """Nouns whose feminine in the table is hardly used."""
-_AGENTS = (
-    *("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "är", "ut"),
+AGENT_ENDINGS = (
     *(
-        "ling",
-        "ologe",
-        "soph",
-        "iker",
-        "and",
+        "er",
+        "or",
+        "ist",
+        "ent",
         "ant",
-        "rat",
-        "mann",
-        "herr",
-        "knecht",
-        "bube",
-        "junge",
-        "kerl",
-        "e",
+        "eur",
+        "oge",
+        "ier",
+        "at",
+        "graf",
+        "wart",
+        "ling",
+        "är",
+        "ut",
+        "soph",
+        "and",
     ),
+    *("mann", "herr", "knecht", "bube", "kerl", "e"),
 )
+"""Common endings of nouns for persons."""
 _OF_WOMEN = (
-    "in",
-    "ina",
-    "ima",
-    "onna",
-    "euse",
-    "ess",
-    "ette",
-    "frau",
-    "dame",
-    "schwester",
-    "mädchen",
-    "mutter",
-    "tante",
+    *(
+        "in",
+        "ina",
+        "ima",
+        "onna",
+        "euse",
+        "ess",
+        "ette",
+        "frau",
+        "dame",
+        "schwester",
+        "mädchen",
+        "mutter",
+        "tante",
+    ),
     "weib",
 )
 
@@ -336,4 +341,4 @@ def looks_gendered(text: str) -> bool:
     if "f" in kinds and text.endswith(_OF_WOMEN):
         return True
     is_masculine = "m" in kinds and not (text.endswith("e") and "f" in kinds)
-    return is_masculine and text.endswith(_AGENTS) and not is_thing(text)
+    return is_masculine and text.endswith(AGENT_ENDINGS) and not is_thing(text)
