@@ -230,7 +230,7 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
         raise Ambiguous("the case of a relative pronoun is not certain")
     if certain_subjects(sentence, clause):
         return 1
-    if clause.verbs and clause.verbs[-1][1] == PLURAL and clause.verbs[-1][0] == clause.words[-1]:
+    if sentence.known_subject >= 0 and _has_plural_subject(clause):
         return 1
     others = [place for place in possible_subjects(sentence, clause) if place != at]
     if clause.has_singular_verb and all(_is_unlikely_subject(sentence, place) for place in others):
@@ -238,14 +238,19 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
     raise Ambiguous("the case of a relative pronoun is not certain")
 
 
+def _has_plural_subject(clause: Clause) -> bool:
+    """Whether the last word is a plural verb, so that the relative pronoun of one person is no subject."""
+    at, number = clause.verbs[-1] if clause.verbs else (-1, "")
+    return number == PLURAL and at == clause.words[-1] and not clause.has_singular_verb
+
+
 def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
     """Whether a noun is something that the person of the clause has or does: *die ein Buch las*."""
     phrase = sentence.phrases.get(at)
-    if phrase is None:
-        return sentence.lower(at) in _SEVERAL
-    if phrase.readings:
-        return False
-    if is_thing(sentence.words[phrase.noun].text) or phrase.is_plural:
+    is_known = sentence.known_subject >= 0
+    if phrase is None or phrase.readings:
+        return is_known and phrase is None and sentence.lower(at) in _SEVERAL
+    if is_known and (is_thing(sentence.words[phrase.noun].text) or phrase.is_plural):
         return True
     return phrase.determiner is not None and phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
 

@@ -86,7 +86,8 @@ def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
         if phrase.preposition or phrase.readings or text in word_classes()["surnames"] or is_thing(text):
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
-        if is_bare and text.endswith(AGENT_ENDINGS) and looks_gendered(text):
+        may_tell = sentence.known_subject < 0 or looks_gendered(text)
+        if is_bare and text.endswith(AGENT_ENDINGS) and may_tell:
             raise Ambiguous("an occupation that is not listed")
         article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
         if (article in {"der", "dieser"} and text.endswith("e")) or (

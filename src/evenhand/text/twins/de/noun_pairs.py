@@ -30,59 +30,11 @@ _FARMERS = re.compile(
 """Those whose women are *Bäuerinnen*; a *Straßenbauerin* builds."""
 _SUPERLATIVE = re.compile(r"[A-ZÄÖÜ][a-zäöüß]+[sß]te[rnm]?")
 _NO_AGENTS = frozenset(
-    [
-        *(
-            "Adler",
-            "Anker",
-            "Becher",
-            "Brenner",
-            "Brocken",
-            "Brüller",
-            "Computer",
-            "Fehler",
-            "Feger",
-            "Feuer",
-            "Geier",
-        ),
-        *(
-            "Hamster",
-            "Hammer",
-            "Heuler",
-            "Hocker",
-            "Hüter",
-            "Kater",
-            "Keller",
-            "Kleber",
-            "Knaller",
-            "Körper",
-            "Köter",
-        ),
-        *(
-            "Kracher",
-            "Ordner",
-            "Panther",
-            "Panzer",
-            "Pfeiler",
-            "Puffer",
-            "Reißer",
-            "Renner",
-            "Roboter",
-            "Rutscher",
-        ),
-        *(
-            "Schlager",
-            "Sommer",
-            "Teller",
-            "Tiger",
-            "Treffer",
-            "Vater",
-            "Winter",
-            "Zauber",
-            "Oger",
-            "Dampfer",
-            "Zünder",
-        ),
-    ]
+    (
+        "Adler Anker Becher Brenner Brocken Brüller Computer Dampfer Fehler Feger Feuer Geier Hammer Hamster Heuler "
+        "Hocker Hüter Kater Keller Kleber Knaller Körper Köter Kracher Oger Ordner Panther Panzer Pfeiler Puffer "
+        "Reißer Renner Roboter Rutscher Schlager Sommer Teller Tiger Treffer Vater Winter Zauber Zünder"
+    ).split()
 )
 """Nouns in *-er* for things and animals, which may be said of somebody of whatever gender."""
 _ADJECTIVAL = (
@@ -101,46 +53,9 @@ _ADJECTIVAL = (
 _OFFICIALS = ("beamtin", "beamter", "beamte", "beamten")
 _UNDERIVED = frozenset({"Bergmann", "Kavalier", "Fan", "Rat", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
 """Nouns whose feminine in the table is hardly used."""
-AGENT_ENDINGS = (
-    *(
-        "er",
-        "or",
-        "ist",
-        "ent",
-        "ant",
-        "eur",
-        "oge",
-        "ier",
-        "at",
-        "graf",
-        "wart",
-        "ling",
-        "är",
-        "ut",
-        "soph",
-        "and",
-    ),
-    *("mann", "herr", "knecht", "bube", "kerl", "e"),
-)
+AGENT_ENDINGS = tuple("er or ist ent ant eur oge ier at graf wart ling är ut e".split())
 """Common endings of nouns for persons."""
-_OF_WOMEN = (
-    *(
-        "in",
-        "ina",
-        "ima",
-        "onna",
-        "euse",
-        "ess",
-        "ette",
-        "frau",
-        "dame",
-        "schwester",
-        "mädchen",
-        "mutter",
-        "tante",
-    ),
-    "weib",
-)
+_OF_WOMEN = tuple("in ina ima onna euse ess ette frau dame schwester mädchen mutter tante weib".split())
 
 
 def lexicon_for(text: str, lexicon: PersonLexicon) -> PersonLexicon:

@@ -29,7 +29,7 @@ _AFTER_FIRST_VERBS = frozenset(
     ["du", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "wir", "ich"]
 )
 """Pronouns that follow a verb at the start of a sentence, and no noun: *Frag ihn*, *Gehst du*."""
-_SAYING_WHAT = word_classes()["copulas"] | {"als", "wird", "wurde"}
+_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde"})
 """Words before what is said of somebody, where what looks like an adjective is one: *ist gelernte Verkäuferin*."""
 _UNDECLINED = frozenset(["undercover"])
 """Words that end like adjectives and have no endings."""

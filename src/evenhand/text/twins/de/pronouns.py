@@ -152,7 +152,8 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
 
 def _final_number(sentence: GermanSentence, clause: Clause) -> str:
     last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
-    if last_place != clause.words[-1] or sentence.lower(last_place - 1) == "zu":
+    is_infinitive = sentence.known_subject >= 0 and sentence.lower(last_place - 1) == "zu"
+    if last_place != clause.words[-1] or is_infinitive:
         return ""
     # Where *hat* is omitted, a participle ends the clause, and it looks like a plural.
     is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))

@@ -6,13 +6,14 @@ import re
 from functools import lru_cache
 
 from evenhand.text.twins.de.declension import (
+    ALL_SLOTS,
     DETERMINERS,
     Declension,
     Determiner,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.text.twins.de.noun_pairs import looks_gendered
+from evenhand.text.twins.de.noun_pairs import AGENT_ENDINGS, looks_gendered
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import phrase_of_determiner
@@ -57,17 +58,12 @@ _HOLY = frozenset({"Papst", "Papstes", "Papste", "Päpstin", "Sankt"})
 _PLANTS = frozenset(
     {"Iris", "Erika", "Rose", "Viola", "Jasmin", "Linde", "Margerite", "Heide", "Dahlia", "Flora"}
 )
-
 _FOOD = frozenset(
     {"Berliner", "Amerikaner", "Wiener", "Frankfurter", "Hamburger", "Krakauer", "Nürnberger", "Thüringer"}
 )
-
 _OTHERS = frozenset({"anderen", "andern", "beiden", "übrigen", "meisten", "einen", "wenigsten"})
-
 _SEVERAL_OTHERS = frozenset({"andere", "anderen", "andern", "alle", "allen", "viele", "vielen", "einige"})
-
 _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
-
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -318,12 +314,22 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
         is_bare = not phrase.preposition and not phrase.adjectives
         if any(reading.person.role is Role.NOUN for reading in named) and is_bare:
             raise Ambiguous("a name that is not listed")
-        is_noun = is_known_noun(sentence.words[phrase.noun].text)
-        if any(sentence.lower(at) in _FOND for at in phrase.adjectives) and not is_noun:
-            raise Ambiguous("a name that is not listed")
         text = sentence.words[phrase.noun].text
-        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and looks_gendered(text):
+        is_known = sentence.known_subject >= 0
+        if any(sentence.lower(at) in _FOND for at in phrase.adjectives) and not (
+            is_known and is_known_noun(text)
+        ):
+            raise Ambiguous("a name that is not listed")
+        if _may_be_occupation(text, phrase, before=sentence.lower(phrase.start - 1), is_known=is_known):
             raise Ambiguous("an occupation that is not listed")
+
+
+def _may_be_occupation(text: str, phrase: NounPhrase, *, before: str, is_known: bool) -> bool:
+    """Whether what is said of somebody may tell a gender; of nobody known, any noun behind *als* may."""
+    if is_known:
+        return before in _SAYING_WHAT and looks_gendered(text)
+    is_any = before == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
+    return is_any or (before in _SAYING_WHAT and text.endswith(AGENT_ENDINGS) and not is_thing(text))
 
 
 def _is_byname(sentence: GermanSentence, phrase: NounPhrase) -> bool:
