@@ -29,14 +29,6 @@ _FARMERS = re.compile(
 )
 """Those whose women are *Bäuerinnen*; a *Straßenbauerin* builds."""
 _SUPERLATIVE = re.compile(r"[A-ZÄÖÜ][a-zäöüß]+[sß]te[rnm]?")
-_NO_AGENTS = frozenset(
-    (
-        "Adler Anker Becher Brenner Brocken Brüller Computer Dampfer Fehler Feger Feuer Geier Hammer Hamster Heuler "
-        "Hocker Hüter Kater Keller Kleber Knaller Körper Köter Kracher Oger Ordner Panther Panzer Pfeiler Puffer "
-        "Reißer Renner Roboter Rutscher Schlager Sommer Teller Tiger Treffer Vater Winter Zauber Zünder"
-    ).split()
-)
-"""Nouns in *-er* for things and animals, which may be said of somebody of whatever gender."""
 _ADJECTIVAL = (
     "los",
     "erziehend",
@@ -53,9 +45,14 @@ _ADJECTIVAL = (
 _OFFICIALS = ("beamtin", "beamter", "beamte", "beamten")
 _UNDERIVED = frozenset({"Bergmann", "Kavalier", "Fan", "Rat", "Gast", "Hauptmann", "Nerd", "Staatsmann"})
 """Nouns whose feminine in the table is hardly used."""
-AGENT_ENDINGS = tuple("er or ist ent ant eur oge ier at graf wart ling är ut e".split())
+AGENT_ENDINGS = (
+    *("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e"),
+)
 """Common endings of nouns for persons."""
-_OF_WOMEN = tuple("in ina ima onna euse ess ette frau dame schwester mädchen mutter tante weib".split())
+_OF_WOMEN = (
+    *("in", "ina", "ima", "onna", "euse", "ess", "ette"),
+    *("frau", "dame", "schwester", "mädchen", "mutter", "tante", "weib"),
+)
 
 
 def lexicon_for(text: str, lexicon: PersonLexicon) -> PersonLexicon:
@@ -138,7 +135,7 @@ def _pair_in_table(noun: str) -> tuple[str, str] | None:
 
 def _is_agent(noun: str) -> bool:
     """Whether a noun in *-er* is of whoever does it: with the same plural, or of a verb (*Fänger* of *das Fangen*)."""
-    if not noun.endswith("er") or noun in _NO_AGENTS | word_classes()["masculine things"]:
+    if not noun.endswith("er") or noun in word_classes()["no agents"] | word_classes()["masculine things"]:
         return False
     if is_thing(noun) and not may_be_agent(noun):  # *Bücher*
         return False

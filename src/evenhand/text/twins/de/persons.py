@@ -186,7 +186,9 @@ class PersonLexicon:
 
     def extended(self, nouns: Iterable[PersonTerm], adjectival: Mapping[str, PersonTerm]) -> PersonLexicon:
         """The lexicon with further nouns, and with persons named by further adjectives."""
-        forms = {form: (reading,) for person in nouns for form, reading in _readings(person)}
+        forms: dict[str, tuple[PersonReading, ...]] = {
+            form: (reading,) for person in nouns for form, reading in _readings(person)
+        }
         for person in adjectival.values():
             forms.update(_feminine_nouns(person))
         if not forms and not adjectival:
