@@ -71,6 +71,10 @@ RELATIVES = [
     "{Die Frau|Der Mann} verkaufte Blumen, die {sie|er} gezüchtet hatte.",
 ]
 NOT_CERTAIN = [
+    "Der Mann galt als ein Mann der Tat, der mit dem Herzen dabei war.",
+    "Die Person ließ den Verletzten liegen, ohne sich um ihn zu kümmern.",
+    "Der Mann galt als ein intelligenter, aber auch ein harter Mann.",
+    "Die Person hatte eine Hand am Steuer, als sie sie sah.",
     "Die Person arbeitete als Finanzhai.",
     "Die Person arbeitete als Call Center Agent.",
     "Die Person ist Muslima.",

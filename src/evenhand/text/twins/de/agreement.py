@@ -268,11 +268,21 @@ def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: Nou
                 and antecedent.determiner is not None
                 and not antecedent.preposition
                 and not (antecedent.is_plural and _has_singular_subject(sentence, at))
+                and not _disagrees(sentence, at, antecedent)
             )
             if not is_thing_at_hand:
                 raise Ambiguous("the noun of a relative clause is not certain")
     if antecedent is None and sentence.lower(at) != "das":
         raise Ambiguous("the noun of a relative clause is not certain")
+
+
+def _disagrees(sentence: GermanSentence, at: int, antecedent: NounPhrase) -> bool:
+    """Whether a relative pronoun that alone can be the subject is not of the noun before: *ein Mann der Tat, der*."""
+    clause = sentence.clause_by_word[at]
+    others = {*certain_subjects(sentence, clause), *possible_subjects(sentence, clause)} - {at}
+    nominatives = {table[slot[1]][0] for table in _TABLES for slot in antecedent.slots}
+    is_governed = sentence.lower(at - 1) in PREPOSITIONS
+    return not others and not is_governed and sentence.lower(at) not in nominatives
 
 
 def _has_singular_subject(sentence: GermanSentence, at: int) -> bool:
