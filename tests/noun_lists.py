@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenhand.text.twins.de import noun_genders, things
+from evenhand.text.twins.de import noun_genders, noun_pairs, things
 
 
 def forget_noun_list() -> None:
     """Let the list be looked for again."""
-    for cached in (noun_genders.noun_genders, things.is_thing, things._kinds):
+    for cached in (noun_genders.noun_genders, noun_pairs.pair_of, things.is_thing, things._kinds):
         cached.cache_clear()
 
 

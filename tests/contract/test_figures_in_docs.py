@@ -145,6 +145,7 @@ def keyed_texts() -> str:
     rows = []
     for title, language in (("German", "de"), ("English", "en")):
         kinds = ("", "_unseen", "_blind", "_final", "_alone", "_alone_unseen")
+        kinds += ("_heldback",) if language == "de" else ()
         outcomes = [
             outcome_of(person_texts_for(language), read_person_sentences(f"{language}{kind}"))
             for kind in kinds

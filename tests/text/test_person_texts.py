@@ -27,6 +27,7 @@ def test_at_least_97_in_100_of_200_sentences_are_right() -> None:
     [
         *(("de_unseen", 40, 2), ("en_unseen", 40, 2)),
         *(("de_blind", 80, 8), ("en_blind", 40, 2), ("de_final", 40, 2), ("en_final", 20, 2)),
+        ("de_heldback", 106, 5),
         *(("de_alone", 69, 5), ("en_alone", 67, 6), ("de_alone_unseen", 40, 6), ("en_alone_unseen", 40, 1)),
     ],
 )
@@ -69,9 +70,9 @@ def test_a_text_that_names_no_person_is_left_or_swapped(
     ("language", "text", "reason"),
     [
         ("de", "Die Person war bekannt dafür, dass Sie gut kochte.", "a pronoun with a capital"),
-        ("de", "Die Person galt als gesuchter Kriegsverbrecher.", "an occupation that is not listed"),
-        ("de", "Die Person war ein gewalttätiger Schläger.", "an occupation that is not listed"),
-        ("de", "Die Person galt als Schläger.", "an occupation that is not listed"),
+        ("de", "Die Person galt als gesuchter Finanzhai.", "an occupation that is not listed"),
+        ("de", "Die Person war ein gewalttätiger Fiesling.", "an occupation that is not listed"),
+        ("de", "Die Person galt als Fahrzeug- und Maschinenschlosser.", "an occupation that is not listed"),
         ("de", "Die Person sagte, dass sie seinen Hund mag.", "words of both genders"),
         (
             "de",
@@ -89,8 +90,8 @@ def test_a_text_that_names_no_person_is_left_or_swapped(
         ("en", "The person is a singer called Maria.", "a noun that may be about the person"),
         ("en", "The person and their brother lost their keys.", "several persons"),
         ("en", "The person gave them their books.", "they may be several"),
-        ("de", "Der Lehrer lobte die Schülerin.", "several people whose gender is told"),
-        ("de", "Die Person war eine Lehrerin die viele Sprachen sprach.", "what may be a relative clause"),
+        ("de", "Gestern lobte der Lehrer die Schülerin.", "several people whose gender is told"),
+        ("de", "Die Person war eine Lehrerin die jeden Streit schlichtete.", "what may be a relative clause"),
         ("de", "Die Person war dafür bekannt Mädchen zu ärgern.", "a noun that may be about the person"),
         ("de", "Die Person ist froh ihre Tochter zu sehen.", "a noun that may be about the person"),
         ("de", "Die Person sang, obwohl sie gar nicht wusste wie man singt.", "a pronoun that may be"),
@@ -102,8 +103,9 @@ def test_a_text_that_names_no_person_is_left_or_swapped(
         (
             "de",
             "Die Person arbeitete als undercover Agent in Köln.",
-            "a person at the start who may be an object",
+            "a noun that may be about the person",
         ),
+        ("de", "Die Person habe ich gut gekannt.", "a person at the start who may be an object"),
     ],
 )
 def test_what_cannot_be_assured_is_rejected_with_the_reason(language: str, text: str, reason: str) -> None:

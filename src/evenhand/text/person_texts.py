@@ -96,6 +96,7 @@ def person_texts_for(language: str) -> PersonTexts:
 class NounUse(StrEnum):
     """Whom a gendered noun is about."""
 
+    SUBJECT = "the noun that names the person"
     PERSON = "the person, of whom it is said"
     OTHER = "somebody else"
     UNCLEAR = "one or the other"
@@ -128,7 +129,8 @@ class GenderedWords:
         Args:
             swaps: Of the text, in its order.
             subject_at: Where the noun begins that names the person.
-            use_of: Whom a noun, or a word that agrees with one, is about.
+            use_of: Whom a noun, or a word that agrees with one, is about. An article alone may tell the gender of
+                what is said of the person: *der Beste*.
         """
         nouns: list[Swap] = []
         said: set[Gender] = set()
@@ -144,12 +146,12 @@ class GenderedWords:
             use = use_of(swap)
             if use is NounUse.UNCLEAR:
                 return UNCLEAR_NOUN
-            if use is NounUse.PERSON:
+            if use in {NounUse.SUBJECT, NounUse.PERSON}:
                 nouns.append(swap)
-            if swap.role in NOUN_ROLES and use is NounUse.PERSON:
-                said.add(_gender_of(swap))
             elif swap.role in NOUN_ROLES:
                 others.append((swap.span.start, _gender_of(swap)))
+            if use is NounUse.PERSON:
+                said.add(_gender_of(swap))
         return cls(subject_at, tuple(nouns), frozenset(said), tuple(others), tuple(pronouns))
 
     def own_pronouns(self, *, known: frozenset[int] = frozenset()) -> frozenset[Gender]:
@@ -159,6 +161,10 @@ class GenderedWords:
             for pronoun in self.pronouns
             if pronoun.span.start not in known and not self._may_be_others(pronoun)
         )
+
+    def subject_is(self, gender: Gender) -> bool:
+        """Whether the noun that names the person is of this gender."""
+        return any(swap.span.start == self.subject_at and _gender_of(swap) is gender for swap in self.nouns)
 
     def tell(self, gender: Gender) -> bool:
         """Whether they say that the person is of this gender."""
@@ -207,7 +213,7 @@ def versions_of_told_text(text: str, swapper: Swapper) -> PersonVersions | Rejec
     twin = swapper.twin(text)
     if isinstance(twin, Rejected):
         return twin
-    words = [swap for swap in twin.swaps if swap.role is not Role.AGREEMENT]
+    words = [swap for swap in twin.swaps if swap.role is not Role.AGREEMENT] or list(twin.swaps)
     nouns = [swap for swap in words if swap.role in NOUN_ROLES]
     is_one = all(
         not text[first.span.end : second.span.start].strip(" .") for first, second in pairwise(nouns)

@@ -18,7 +18,8 @@ from evenhand.text.twins.de.persons import PersonReading
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
-from evenhand.text.twins.de.words import Ambiguous, GermanWord, word_classes
+from evenhand.text.twins.de.things import is_thing
+from evenhand.text.twins.de.words import PLURAL, SINGULAR, Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
 _RELATIVE_FORMS = {
@@ -33,6 +34,13 @@ _LONG_RELATIVE_FORMS = {
     "n": ("welches", "welches", "welchem", "dessen"),
     "p": ("welche", "welche", "welchen", "deren"),
 }
+
+
+_SEVERAL = frozenset({"alle", "beide", "einige", "viele"})
+_SUBJECT_PRONOUNS = frozenset({"er", "sie", "ich", "wir", "man"})
+
+
+_TABLES = (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +171,8 @@ def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     kinds = {slot[1] for slot in antecedent.slots}
     if kinds == {"p"}:
         return
+    if _is_about_job(sentence, at, antecedent):
+        return
     reading = antecedent.readings[0]
     if len(antecedent.readings) > 1 or len(kinds) > 1:
         raise Ambiguous("the noun of a relative clause is not certain")
@@ -171,6 +181,29 @@ def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     new = _relative_form(sentence, clause, old_kind, new_kind)
     if new != sentence.lower(at):
         yield swap_of(sentence.words[at], new, Role.AGREEMENT, male=reading.male)
+
+
+def _is_about_job(sentence: GermanSentence, at: int, antecedent: NounPhrase) -> bool:
+    """Whether a relative pronoun is about the job, not who has it: *ein Job als Köchin, der ihr gefiel*.
+
+    Raises:
+        Ambiguous: If it may be about either.
+    """
+    job = sentence.phrases.get(antecedent.start - 2)
+    if sentence.lower(antecedent.start - 1) != "als" or job is None or job.readings:
+        return False
+    case = (2, 3) if sentence.lower(at - 1) in PREPOSITIONS else (0, 1)
+
+    def agrees(phrase: NounPhrase) -> bool:
+        kinds = {slot[1] for slot in phrase.slots} - {"p"}
+        forms = {table[kind][place] for table in _TABLES for kind in kinds for place in case}
+        return sentence.lower(at) in forms
+
+    if agrees(job) and (not agrees(antecedent) or sentence.lower(at - 1) in PREPOSITIONS):
+        return True
+    if agrees(job) or sentence.lower(at - 1) in PREPOSITIONS:
+        raise Ambiguous("the noun of a relative clause is not certain")
+    return False
 
 
 def _relative_form(sentence: GermanSentence, clause: Clause, old_kind: str, new_kind: str) -> str:
@@ -197,36 +230,66 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
         raise Ambiguous("the case of a relative pronoun is not certain")
     if certain_subjects(sentence, clause):
         return 1
+    if sentence.known_subject >= 0 and _has_plural_subject(clause):
+        return 1
     others = [place for place in possible_subjects(sentence, clause) if place != at]
     if clause.has_singular_verb and all(_is_unlikely_subject(sentence, place) for place in others):
         return 0
     raise Ambiguous("the case of a relative pronoun is not certain")
 
 
+def _has_plural_subject(clause: Clause) -> bool:
+    """Whether the last word is a plural verb, so that the relative pronoun of one person is no subject."""
+    at, number = clause.verbs[-1] if clause.verbs else (-1, "")
+    return number == PLURAL and at == clause.words[-1] and not clause.has_singular_verb
+
+
 def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
     """Whether a noun is something that the person of the clause has or does: *die ein Buch las*."""
     phrase = sentence.phrases.get(at)
-    if phrase is None or phrase.readings or phrase.determiner is None:
-        return False
-    return phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
+    is_known = sentence.known_subject >= 0
+    if phrase is None or phrase.readings:
+        return is_known and phrase is None and sentence.lower(at) in _SEVERAL
+    if is_known and (is_thing(sentence.words[phrase.noun].text) or phrase.is_plural):
+        return True
+    return phrase.determiner is not None and phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
 
 
 def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: NounPhrase | None) -> None:
-    kinds = {
-        kind
-        for table in (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)
-        for kind, forms in table.items()
-        if sentence.lower(at) in forms
-    }
+    if sentence.lower(at - 2) in {"jemand", "niemand"}:
+        return
+    if sentence.known_subject >= 0 and sentence.lower(at + 1) in _SUBJECT_PRONOUNS:
+        return  # *die Waren, die er verkaufte*: no relative clause about the person has the person as its subject
+    kinds = {kind for table in _TABLES for kind, forms in table.items() if sentence.lower(at) in forms}
     for phrase in sentence.persons():
         if phrase.noun < at and any(slot[1] in kinds and slot[1] != "p" for slot in phrase.slots):
             is_thing_at_hand = (
-                antecedent is not None and antecedent.determiner is not None and not antecedent.preposition
+                antecedent is not None
+                and antecedent.determiner is not None
+                and not antecedent.preposition
+                and not (antecedent.is_plural and _has_singular_subject(sentence, at))
+                and not _disagrees(sentence, at, antecedent)
             )
             if not is_thing_at_hand:
                 raise Ambiguous("the noun of a relative clause is not certain")
     if antecedent is None and sentence.lower(at) != "das":
         raise Ambiguous("the noun of a relative clause is not certain")
+
+
+def _disagrees(sentence: GermanSentence, at: int, antecedent: NounPhrase) -> bool:
+    """Whether a relative pronoun that alone can be the subject is not of the noun before: *ein Mann der Tat, der*."""
+    clause = sentence.clause_by_word[at]
+    others = {*certain_subjects(sentence, clause), *possible_subjects(sentence, clause)} - {at}
+    nominatives = {table[slot[1]][0] for table in _TABLES for slot in antecedent.slots}
+    is_governed = sentence.lower(at - 1) in PREPOSITIONS
+    return not others and not is_governed and sentence.lower(at) not in nominatives
+
+
+def _has_singular_subject(sentence: GermanSentence, at: int) -> bool:
+    """Whether a relative pronoun in the nominative is of one: *eine Frau von 40 Jahren, die hier wohnt*."""
+    clause = sentence.clause_by_word[at]
+    is_singular = bool(clause.verbs) and clause.verbs[-1][1] == SINGULAR
+    return is_singular and not certain_subjects(sentence, clause)
 
 
 def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:

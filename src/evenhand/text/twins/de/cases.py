@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evenhand.text.twins.de.agreement import different_outcomes
 from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
+from evenhand.text.twins.de.noun_pairs import AGENT_ENDINGS, looks_gendered
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
-from evenhand.text.twins.de.subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.text.twins.de.subjects import OBJECTS, is_nominative, is_predicative, possible_subjects
 from evenhand.text.twins.de.things import is_thing
-from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, has_stem, word_classes
+from evenhand.text.twins.de.words import BECOMING, Ambiguous, has_stem, word_classes
 from evenhand.text.twins.twin import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
 _WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
 _OF_SEVERAL = frozenset({"sind", "waren", "wären", "seien", "wurden", "hatten", "wollten", "beide", "alle"})
-_OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
+_OTHER_SUBJECTS = frozenset(["ich", "du", "er", "wir", "man", "jeder", "jemand", "niemand", "keiner", "es"])
 
 
 def decide_cases(sentence: GermanSentence) -> None:
@@ -27,9 +30,30 @@ def decide_cases(sentence: GermanSentence) -> None:
         _apply_preposition(sentence, phrase)
     for noun in sorted(sentence.phrases):
         phrase = sentence.phrases[noun]
+        if _opens_as_subject(sentence, phrase):
+            sentence.narrow(phrase.limited(_with_case("N")))
+            continue
         if len(different_outcomes(sentence.words, phrase)) > 1:
-            sentence.narrow(_narrowed_to_case(sentence, phrase))
+            sentence.narrow(_narrowed_or_unread(sentence, phrase))
     _reject_unknown_subjects(sentence)
+
+
+def _opens_as_subject(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether a phrase is known to be the subject: no other follows the verb, as in *Die Frau habe ich gesehen*."""
+    is_known = sentence.words[phrase.noun].span.start == sentence.known_subject
+    if not is_known or phrase.start or not phrase.may_be("N"):
+        return False
+    verb = next((at for at in range(phrase.noun + 1, len(sentence.words)) if sentence.words[at].is_word), -1)
+    if verb != phrase.noun + 1:  # a comma
+        return True
+    behind = verb + 1
+    while sentence.lower(behind) in OBJECTS | {"sich"} | word_classes()["adverbs"]:
+        behind += 1
+    if sentence.lower(behind) in _OTHER_SUBJECTS:
+        return False
+    other = sentence.by_start.get(behind)
+    is_other = other is not None and not other.preposition and all(slot[0] == "N" for slot in other.slots)
+    return not is_other or sentence.lower(verb) in word_classes()["copulas"] | BECOMING
 
 
 def _reject_unknown_subjects(sentence: GermanSentence) -> None:
@@ -62,7 +86,8 @@ def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
         if phrase.preposition or phrase.readings or text in word_classes()["surnames"] or is_thing(text):
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
-        if is_bare and text.endswith(AGENT_ENDINGS):
+        may_tell = sentence.known_subject < 0 or looks_gendered(text)
+        if is_bare and text.endswith(AGENT_ENDINGS) and may_tell:
             raise Ambiguous("an occupation that is not listed")
         article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
         if (article in {"der", "dieser"} and text.endswith("e")) or (
@@ -128,13 +153,42 @@ def _cases_of(preposition: str) -> str:
     return "AD" if preposition in classes["two-way prepositions"] else "G"
 
 
+def _narrowed_or_unread(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
+    """The phrase in its case; in a text about a known person, others behind a preposition need none: they stay."""
+    before = sentence.said_with(phrase)
+    governed = before if before is not None and before.preposition else phrase
+    is_somebodys = phrase.determiner is not None and phrase.determiner.stem in {"sein", "ihr"}
+    is_governed = bool(governed.preposition) or (is_somebodys and not phrase.may_be("N"))
+    is_other = sentence.known_subject >= 0 and is_governed and not _is_contracted(governed)
+    if not is_other:
+        return _narrowed_to_case(sentence, phrase)
+    try:
+        return _narrowed_to_case(sentence, phrase)
+    except Ambiguous:
+        return replace(phrase, readings=())
+
+
+def _is_contracted(phrase: NounPhrase) -> bool:
+    return phrase.determiner is not None and bool(phrase.determiner.preposition)
+
+
 def _narrowed_to_case(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
     clause = sentence.clause_by_word[phrase.noun]
-    for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
+    for narrowed in (_like_said, _like_neighbour, _by_number, _by_nominative, _by_oblique):
         phrase = narrowed(sentence, phrase, clause)
         if len(different_outcomes(sentence.words, phrase)) == 1:
             return phrase
     raise Ambiguous("the case of a noun is not certain")
+
+
+def _like_said(sentence: GermanSentence, phrase: NounPhrase, _clause: Clause) -> NounPhrase:
+    """What is said of a known person beside another such noun is of one person too: *als Arzt und Dichter*."""
+    before = sentence.said_with(phrase)
+    if sentence.known_subject < 0 or before is None or not before.slots or not phrase.may_be("N"):
+        return phrase
+    is_said = before.readings and not before.preposition and before.may_be("N")
+    is_said = is_said and all(slot[1] != "p" for slot in before.slots)
+    return phrase.limited(_with_case("N") & _of_number(plural=False)) if is_said else phrase
 
 
 def _like_neighbour(sentence: GermanSentence, phrase: NounPhrase, _clause: Clause) -> NounPhrase:
@@ -197,7 +251,10 @@ def _number_without_determiner(sentence: GermanSentence, phrase: NounPhrase, cla
     following = sentence.phrases.get(phrase.noun + 1)
     is_before_name = following is not None and following.determiner is None
     says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
-    is_one = says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
+    is_of_one = says_what and not phrase.preposition and sentence.has_known_subject(clause)
+    is_one = is_of_one or (
+        says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
+    )
     if is_before_name or is_one:
         return phrase.limited(_of_number(plural=False))
     if phrase.adjectives:
@@ -220,7 +277,7 @@ def _by_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause)
     if phrase.preposition or "N" not in cases or cases == {"N"}:
         return phrase
     if phrase.determiner is None and sentence.lower(phrase.start - 1) == "als":
-        objects = [at for at in clause.words if sentence.lower(at) in _OBJECTS]
+        objects = [at for at in clause.words if sentence.lower(at) in OBJECTS]
         if any(sentence.lower(at - 1) not in PREPOSITIONS for at in objects):
             raise Ambiguous("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))

@@ -25,6 +25,7 @@ _NO_NOUN = re.compile(
     "Vorname|Nachname|Toponym|Eigenname|Straßenname|Abkürzung|Affix|Gebunden|Wortverbindung|Buchstabe|Redewendung|Symbol"
 )
 """Parts of speech of names, abbreviations, parts of words and phrases."""
+_ADJECTIVAL = "adjektivische Deklination"
 _WORD = re.compile(r"[A-ZÄÖÜ][a-zäöüßéèêàâôçñ]+")
 _KINDS = "fmnp"
 _PLURAL = 1 << _KINDS.index("p")
@@ -38,6 +39,8 @@ class NounGenders:
 
     kinds: Mapping[str, str]
     """Empty where the table is not installed."""
+    adjectival: frozenset[str] = frozenset()
+    """Stems of nouns for persons that are declined like adjectives: *Krank* of *der Kranke* and *die Kranke*."""
 
     def of(self, form: str) -> str:
         """The kinds of a form, such as *mp* for *Lehrer*; empty if it is not known."""
@@ -84,7 +87,7 @@ def noun_genders() -> NounGenders:
     (folder, *_) = package.submodule_search_locations or [""]
     table = Path(folder) / TABLE
     try:
-        return NounGenders(read_noun_table(table))
+        return read_noun_table(table)
     except (OSError, ValueError, LookupError, csv.Error):
         raise DatasetError(
             f"{table} is not the table of german-nouns that Evenhand knows. Install it again: "
@@ -92,17 +95,18 @@ def noun_genders() -> NounGenders:
         ) from None
 
 
-def read_noun_table(path: Path) -> dict[str, str]:
+def read_noun_table(path: Path) -> NounGenders:
     """The genders of every form of the singular, and p for one of the plural: *mp* for *Lehrer*.
 
     The kinds of a form are bits until all rows are read: the table has 100,000 rows, and the first twin waits for it.
     """
     kinds: dict[str, int] = {}
     is_noun: dict[str, bool] = {}
+    adjectival: set[str] = set()
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         header = next(rows, [])
-        part_of_speech = header.index("pos")
+        part_of_speech, lemma = header.index("pos"), header.index("lemma")
         genders_of, singular_of, plural_of = (
             itemgetter(*(at for at, name in enumerate(header) if part in name))
             for part in ("genus", " singular", " plural")
@@ -116,6 +120,8 @@ def read_noun_table(path: Path) -> dict[str, str]:
             genders = 0
             for gender in {*genders_of(row)} - {""}:
                 genders |= 1 << _KINDS.index(gender)
+            if _ADJECTIVAL in parts and row[lemma].endswith("er"):
+                adjectival.add(row[lemma].removesuffix("er"))
             for form in {*singular_of(row)}:
                 kinds[form] = kinds.get(form, 0) | genders
             for form in {*plural_of(row)}:
@@ -123,4 +129,7 @@ def read_noun_table(path: Path) -> dict[str, str]:
     names = [
         "".join(kind for at, kind in enumerate(_KINDS) if bits >> at & 1) for bits in range(1 << len(_KINDS))
     ]
-    return {form: names[bits] for form, bits in kinds.items() if bits and _WORD.fullmatch(form)}
+    return NounGenders(
+        {form: names[bits] for form, bits in kinds.items() if bits and _WORD.fullmatch(form)},
+        frozenset(stem for stem in adjectival if stem + "in" not in kinds),
+    )

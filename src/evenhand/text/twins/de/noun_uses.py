@@ -9,20 +9,45 @@ from dataclasses import replace
 from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, GenderedWords, NounUse
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
-from evenhand.text.twins.de.declension import Declension
-from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.declension import DETERMINERS, Declension
+from evenhand.text.twins.de.noun_pairs import adjectival_stem, looks_gendered
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
-from evenhand.text.twins.de.sentences import ClauseKind, GermanSentence
-from evenhand.text.twins.de.things import is_known_noun, is_thing, may_be_agent
-from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.de.sentences import RELATIVES, ClauseKind, GermanSentence
+from evenhand.text.twins.de.things import may_be_agent
+from evenhand.text.twins.de.words import BECOMING, verb_number, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
-_OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
-_BECOMING = frozenset(
-    ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
+_OPENING = re.compile(
+    r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(?:(Frau|Mann)\b|([A-ZÄÖÜ][a-zäöüß]+)\b(?! [A-ZÄÖÜ]))"
 )
-_MAKING = _BECOMING | {"ernannt", "gewählt", "befördert", "gekrönt", "gemacht"}
+_MAKING = BECOMING | {
+    *(
+        "ernannt",
+        "gewählt",
+        "befördert",
+        "gekrönt",
+        "gekürt",
+        "gemacht",
+        "ausgebildet",
+        "umgeschult",
+        "schult",
+        "schulte",
+    ),
+    *("aufgestiegen", "avancierte", "avanciert", "entwickelte", "entwickelt", "mauserte", "qualifizierte"),
+}
+_TRAINING = (
+    "ausbildung",
+    "bildung",
+    "lehre",
+    "umschulung",
+    "studium",
+    "aufstieg",
+    "ernennung",
+    "wahl",
+    "beförderung",
+)
 _BEING = frozenset(["sein", "werden", "bleiben"])
 _REGARDING = frozenset(
     [
@@ -42,6 +67,9 @@ _PARTNERS = re.compile(
 _PARTNERS_OF_SOMEBODY = frozenset(["Frau", "Mann", "Mannes", "Manne", "Freund", "Freundes", "Freundin"])
 """Partners behind a possessive; *ihre Freundin* is a friend of a woman and may be more of a man."""
 _MARRYING = re.compile(r"\b(?:heirat|verheirat|verlob|geheirat)\w*", re.IGNORECASE)
+_OPENING_CLAUSES = frozenset({"und", ",", "aber", "denn", "weil", "während", "dass", "wenn"})
+_QUOTED = re.compile(r"\bals [\"„“»«‚']$")
+"""What comes before a noun in quotation marks that is said of the person."""
 _POSSESSIVES = ("ihr", "sein")
 _OPEN_RELATIVES = frozenset(["die", "der", "das", "deren", "dessen", "welche", "welcher"])
 OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
@@ -50,32 +78,90 @@ OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
 def known_subject(text: str) -> int:
     """Where the noun begins that opens a text as its subject; -1 if the text opens otherwise."""
     opening = _OPENING.match(text)
-    return opening.start(1) if opening else -1
+    if opening is None or opening[1]:
+        return opening.start(1) if opening else -1
+    article = opening[0].split(maxsplit=1)[0].lower()
+    slots = DETERMINERS[article].slots & {"Nm", "Nf"}
+    readings = german_lexicon().readings(opening[2], DETERMINERS[article].declension)
+    may_be_several = (
+        any(slot[1] == "p" for reading in readings for slot in reading.slots) and article == "die"
+    )
+    is_one = not may_be_several and any(slots & reading.slots for reading in readings)
+    return opening.start(2) if is_one else -1
 
 
 class GermanNounUses:
     """Whom the nouns of a sentence that has a twin are about."""
 
-    def __init__(self, text: str, *, subject_at: int) -> None:
+    def __init__(self, text: str, lexicon: PersonLexicon, *, subject_at: int) -> None:
         self._text = text
+        self._lexicon = lexicon
         self._subject_at = subject_at
-        self._sentence = GermanSentence.read(text, german_lexicon(), known_subject=known_subject(text))
+        self._known_at = subject_at if known_subject(text) == subject_at else -1
+        self._sentence = GermanSentence.read(text, lexicon, known_subject=self._known_at)
         classify_sie(self._sentence)
         decide_cases(self._sentence)
 
-    def rejection_reason(self) -> Rejected | None:
-        """Reject what is said of the person with a noun that no list has: *galt als gesuchter Attentäter*."""
+    def rejection_reason(self, swaps: Iterable[Swap]) -> Rejected | None:
+        """Reject what is said of the person with a noun that no list has, and pronouns about somebody unnamed.
+
+        *Galt als gesuchter Attentäter*; *die Frau mochte sie nicht*, in which the person would be *sich*.
+        """
+        pronouns = {swap.span.start for swap in swaps if swap.role in {Role.SUBJECT, Role.OBJECT}}
+        if any(self._is_beside_subject(start) for start in pronouns) or self._has_object_beside_pronoun(
+            swaps
+        ):
+            return UNCLEAR_PRONOUN
         for phrase in self._sentence.phrases.values():
             noun = self._sentence.words[phrase.noun].text
             is_agent = may_be_agent(noun)
             is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N")) and not is_agent
+            is_quoted = (
+                _QUOTED.search(self._text, 0, self._sentence.words[phrase.noun].span.start) is not None
+            )
+            if (
+                is_quoted
+                and not phrase.readings
+                and (looks_gendered(noun) or adjectival_stem(noun, self._lexicon))
+            ):
+                return Rejected("an occupation that is not listed")
             if phrase.readings or phrase.preposition or is_other:
                 continue
-            is_listed = is_thing(noun) or (is_known_noun(noun) and not noun.endswith(("er", "in")))
-            is_known = is_listed and not is_agent
-            if not is_known and (self._is_near_as(phrase) or self._predicate_of(phrase) is not None):
+            is_said = self._is_near_as(phrase) or self._predicate_of(phrase) is not None
+            if is_said and looks_gendered(noun):
                 return Rejected("an occupation that is not listed")
         return None
+
+    def _has_object_beside_pronoun(self, swaps: Iterable[Swap]) -> bool:
+        """Whether two pronouns of one gender in a clause cannot be one person: *ob sie sie gesehen hat*."""
+        places = {word.span.start: place for place, word in enumerate(self._sentence.words)}
+        by_role = {
+            role: {
+                (self._sentence.clause_by_word[places[swap.span.start]], swap.male)
+                for swap in swaps
+                if swap.role is role
+            }
+            for role in (Role.SUBJECT, Role.OBJECT)
+        }
+        return bool(by_role[Role.SUBJECT] & by_role[Role.OBJECT])
+
+    def _is_beside_subject(self, start: int) -> bool:
+        """Whether a pronoun is beside the known subject and its verb, with no word between that begins a clause."""
+        words = self._sentence.words
+        places = {word.span.start: place for place, word in enumerate(words)}
+        first, last = places.get(self._known_at, -1), places[start]
+        if first < 0 or last < first:
+            return False
+        classes = word_classes()
+        openers = classes["subordinators"] | classes["coordinators"] | RELATIVES - {"das", "den", "dem"}
+        between = [place for place in range(first + 1, last) if place not in self._articles()]
+        if any(not words[place].is_word or words[place].lower in openers for place in between):
+            return False
+        verbs = [place for place in between if not words[place].capital and verb_number(words[place].lower)]
+        return len(verbs) == 1
+
+    def _articles(self) -> set[int]:
+        return {phrase.determiner_at for phrase in self._sentence.phrases.values()}
 
     def sort(self, swaps: Iterable[Swap]) -> GenderedWords | Rejected:
         """The swaps of a twin by whom their words are about. Plurals such as *ihre Freunde* stay as they are."""
@@ -88,6 +174,8 @@ class GermanNounUses:
         if self._has_open_relative(words):
             return OPEN_RELATIVE
         others = {at for at, _ in words.others}
+        if any(map(self._is_the_woman_or_man, self._phrases_at(others))):
+            return PARTNER
         if (others and _MARRYING.search(self._text)) or any(map(self._is_partner, self._phrases_at(others))):
             return PARTNER
         return words
@@ -95,7 +183,7 @@ class GermanNounUses:
     def _has_open_relative(self, words: GenderedWords) -> bool:
         """Whether a relative clause may follow the person without a comma, so that its pronoun was not seen."""
         nouns = {swap.span.start for swap in words.nouns if swap.role in NOUN_ROLES}
-        if known_subject(self._text) < 0:
+        if self._known_at < 0:
             nouns -= {self._subject_at}  # *stahl der Person die Tasche*
         for phrase in self._phrases_at(nouns):
             following = self._sentence.by_start.get(phrase.noun + 1)
@@ -122,6 +210,14 @@ class GermanNounUses:
         is_own = self._is_somebodys(phrase) and noun in _PARTNERS_OF_SOMEBODY
         return is_own or bool(_PARTNERS.fullmatch(noun))
 
+    def _is_the_woman_or_man(self, phrase: NounPhrase) -> bool:
+        """Whether it is mostly the person's: *hatte eine Frau*, *er war Arzt, und die Frau war Lehrerin*."""
+        if self._sentence.words[phrase.noun].text not in {"Frau", "Mann"} or phrase.adjectives:
+            return False
+        before = self._sentence.lower(phrase.start - 1)
+        is_definite = phrase.determiner is not None and phrase.declension is Declension.DEFINITE
+        return before in {"hat", "hatte"} or (is_definite and before in _OPENING_CLAUSES)
+
     def _is_somebodys(self, phrase: NounPhrase) -> bool:
         return phrase.determiner is not None and phrase.determiner.stem in _POSSESSIVES
 
@@ -134,20 +230,34 @@ class GermanNounUses:
         phrase = self._phrase_of(swap)
         if phrase is None:
             return NounUse.UNCLEAR
-        if self._sentence.words[phrase.noun].span.start == self._subject_at or self._is_made(phrase):
+        if self._sentence.words[phrase.noun].span.start == self._subject_at:
+            return NounUse.SUBJECT
+        before = self._sentence.said_with(phrase)
+        is_with_said = before is not None and phrase.may_be("N") and self._is_said(before)
+        if self._is_made(phrase) or is_with_said:
             return NounUse.PERSON
-        if phrase.preposition:
-            return NounUse.OTHER
         if self._is_compared(phrase):
             return NounUse.OTHER if self._is_somebodys(phrase) else NounUse.UNCLEAR
-        if phrase.may_be("N"):
+        if phrase.may_be("N") and not phrase.preposition:
             return self._use_of_nominative(phrase)
-        return NounUse.UNCLEAR if phrase.determiner is None else NounUse.OTHER
+        is_art = self._sentence.lower(phrase.start - 2) == "art"  # *eine Art von einem Mädchen*
+        is_bare = phrase.determiner is None and not phrase.preposition
+        return NounUse.UNCLEAR if is_art or is_bare else NounUse.OTHER
+
+    def _is_said(self, phrase: NounPhrase) -> bool:
+        """Whether a noun is said of the person, itself or beside others."""
+        if not phrase.readings or phrase.preposition:
+            return False
+        before = self._sentence.said_with(phrase)
+        if before is not None:
+            return self._is_said(before)
+        is_person = self._sentence.words[phrase.noun].span.start == self._subject_at
+        return not is_person and phrase.may_be("N") and self._use_of_nominative(phrase) is NounUse.PERSON
 
     def _is_made(self, phrase: NounPhrase) -> bool:
         """Whether it is what somebody is made or becomes: *zum Chef ernannt*."""
-        contracted = phrase.determiner.preposition if phrase.determiner is not None else ""
-        return contracted == "zu" and bool(self._spoken_beside(phrase) & _MAKING)
+        is_trained = self._sentence.lower(phrase.start - 1).endswith(_TRAINING)
+        return phrase.preposition == "zu" and (is_trained or bool(self._spoken_beside(phrase) & _MAKING))
 
     def _use_of_nominative(self, phrase: NounPhrase) -> NounUse:
         """It is said of the person behind *als*, and beside *war* or *wurde* whose subject is the person."""
@@ -162,7 +272,22 @@ class GermanNounUses:
         if said_of is not None:
             is_object = self._is_somebodys(phrase) or self._is_before_infinitive(phrase)
             return NounUse.UNCLEAR if is_object else said_of
+        if self._is_further_said(phrase) or self._goes_on(phrase):
+            return NounUse.UNCLEAR
         return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
+
+    def _goes_on(self, phrase: NounPhrase) -> bool:
+        """Whether it may be said of the subject of the clause before: *der gern lacht und ein guter Freund ist*."""
+        is_joined = self._sentence.lower(phrase.start - 1) in {"und", "aber", "auch", "noch", "sondern"}
+        return is_joined and bool(self._spoken_beside(phrase) & (word_classes()["copulas"] | BECOMING))
+
+    def _is_further_said(self, phrase: NounPhrase) -> bool:
+        """Whether it may be said of the person further on: *war nicht nur Chef, sondern auch ein guter Freund*."""
+        clause = self._sentence.clause_by_word[phrase.noun]
+        is_nominative = all(slot[0] == "N" for slot in phrase.slots)
+        saying = word_classes()["copulas"] | BECOMING | {"als"}
+        said = any(self._sentence.lower(at) in saying for at in range(phrase.start))
+        return is_nominative and said and clause.kind is ClauseKind.FRAGMENT
 
     def _is_before_infinitive(self, phrase: NounPhrase) -> bool:
         """Whether it may be the object of an infinitive that lost its comma: *war dafür bekannt Mädchen zu ärgern*."""
@@ -176,9 +301,15 @@ class GermanNounUses:
         )
 
     def _is_near_as(self, phrase: NounPhrase) -> bool:
-        return any(
-            self._sentence.lower(phrase.start - distance) == "als" for distance in range(1, _REACH_OF_AS + 1)
-        )
+        first = phrase.start
+        while first - 1 in self._sentence.phrases:  # *als Call Center Agent*
+            first -= 1
+        for at in range(first - 1, first - 1 - _REACH_OF_AS, -1):
+            if self._sentence.lower(at) == "als":
+                return True
+            if at in self._sentence.phrases:  # *als Fahrzeug- und Maschinenschlosser*
+                return self._sentence.lower(at + 1) == "-" and self._sentence.lower(at - 1) == "als"
+        return False
 
     def _follows_others(self, phrase: NounPhrase) -> bool:
         """Whether somebody else in the clause may be meant: *stellte den Bruder als Koch ein*."""
@@ -187,16 +318,19 @@ class GermanNounUses:
             other.readings
             and not other.preposition
             and self._sentence.words[other.noun].span.start != self._subject_at
+            and not self._is_said(other)
             for other in self._sentence.phrases_of(clause)
             if other.noun < phrase.start
         )
 
     def _predicate_of(self, phrase: NounPhrase) -> NounUse | None:
         """Of whom a noun is said beside *war* or *wurde*; None if it is no predicate."""
-        copulas = word_classes()["copulas"] | _BECOMING
+        copulas = word_classes()["copulas"] | BECOMING
         if not self._spoken_beside(phrase) & copulas:
             return None
         clause = self._sentence.clause_by_word[phrase.noun]
+        if self._sentence.lower(clause.words[0]) in copulas and clause.previous is not None:
+            return NounUse.PERSON  # *arbeitete als Koch, war aber auch ein guter Sänger*
         for at in clause.words:
             if at >= phrase.start:
                 return None

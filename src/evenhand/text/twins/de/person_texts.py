@@ -8,7 +8,7 @@ masculine ones do, unless another man is named before them. A plural such as *ih
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from evenhand.text.person_texts import (
     BOTH_GENDERS,
@@ -20,9 +20,11 @@ from evenhand.text.person_texts import (
     moved,
     versions_of_told_text,
 )
+from evenhand.text.twins.de.noun_pairs import lexicon_for, pair_of
 from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.swapper import GermanSwapper
-from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.de.words import SINGULAR, verb_number, word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _PERSON = re.compile(r"\bPerson\b")
@@ -35,13 +37,36 @@ _SUBORDINATE = re.compile(
     r"( (?:dass|daß|indem|weil|obwohl|wenn|damit|nachdem|bevor)\b)"
 )
 """The beginning of a subordinate clause, with the comma before it if there is one."""
+_OPEN_RELATIVE = re.compile(
+    r"\b(?:[A-ZÄÖÜ][a-zäöüß]+|jemand)( (?:der|die|den|dem|das)"
+    r" (?:er|sie|ich|man|es|sich|ihm|ihn|ihr|nicht|nie|niemals|immer|stets|oft|gerne?|sehr|nur|kaum|nichts|alles?|viel"
+    r"|wenig|keine[nrms]?|mit|bei|von|zu|in|im|am|an|auf|aus|für|über|unter|durch|seine[nrms]?|ihre[nrms]?)"
+    r"(?: [\w-]+)* ([a-zäöüß]+))(?=[.,!?]|\s*$)"
+)
+"""A relative clause without a comma before it, and its last word: *ein Blender der nie arbeitet*."""
+_SMALL_NOUN = re.compile(
+    r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))"
+    r"(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
+)
+_OPENS_TOLD = re.compile(r"(?:Die Frau|Der Mann)\b")
+_VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
+_CAPITAL_VERB = re.compile(r"(Die Person )([A-ZÄÖÜ][a-zäöüß]+)(?= )")
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
 """Pronouns with a capital within a sentence, which may be yours or a slip for hers."""
 _NEUTER_ADJECTIVE = re.compile(r"(?!alles|vieles|jedes|etwas)[a-zäöüß]{3,}es")
+_AGREEING = re.compile(
+    r"\bals (?:erst|letzt|einzig|zweit|dritt|nächst|best|jüngst|ältest)(?:e|er)(?! \w*(?:e|er|en)? ?[A-ZÄÖÜ])"
+)
+"""What agrees with the person without a noun: *lachte als erster*."""
 _OTHER_SUBJECTS = frozenset(
     ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
 )
 _ONE_OF = re.compile(r"\beine?r?\s+(?:der|von|dieser|seiner|ihrer)\b")
+_REJECTED = {
+    _AGREEING: "a word alone that agrees with the person",
+    _FORMAL: "a pronoun with a capital",
+    _ONE_OF: "one of several, which tells a gender",
+}
 _GENDERED_PRONOUN = re.compile(r"\b(?:er|ihn|ihm|sein(?:e[mnrs]?)?|ihr(?:e[mnrs]?)?)\b", re.IGNORECASE)
 _BEHIND_INFINITIVES = frozenset(
     [
@@ -68,39 +93,82 @@ class GermanPersonTexts:
 
     language = "de"
 
-    def __init__(self) -> None:
-        self._swapper = GermanSwapper()
-
     def versions(self, text: str) -> PersonVersions | Rejected:
         """Both versions of a text, or why they cannot be told.
 
-        People leave out commas before *dass*, without which clauses cannot be told apart. The text is read with them.
+        People leave out commas before *dass*, without which clauses cannot be told apart, and write *Die Person War
+        krank*. The text is read as it should be, and told as it was written.
         """
-        were_missing = [not match[1] for match in _SUBORDINATE.finditer(text)]
-        found = self._versions(_SUBORDINATE.sub(r",\2", text))
+        read, added = _with_commas(text)
+        capital = _CAPITAL_VERB.match(read)
+        is_verb = capital is not None and verb_number(capital[2].lower()) == SINGULAR
+        if capital is not None and is_verb:
+            read = capital[1] + capital[2].lower() + read[capital.end() :]
+        found = _Teller(lexicon_for(read, german_lexicon())).versions(read)
         if isinstance(found, Rejected):
             return found
-        female, male = (_without_added_commas(told, were_missing) for told in (found.female, found.male))
+        female, male = (_without_commas(told, added) for told in (found.female, found.male))
+        if is_verb:
+            female, male = (_VERB.sub(lambda verb: verb[0].upper(), told, 1) for told in (female, male))
         return PersonVersions(female, male, found.told)
 
-    def _versions(self, text: str) -> PersonVersions | Rejected:
+
+class _Teller:
+    """Tells one text with a lexicon that has its nouns."""
+
+    def __init__(self, lexicon: PersonLexicon) -> None:
+        self._lexicon = lexicon
+        self._swapper = GermanSwapper(lexicon)
+
+    def versions(self, text: str) -> PersonVersions | Rejected:
+        if _has_noun_without_capital(text, self._lexicon):
+            return Rejected("a noun without its capital")
         persons = list(_PERSON.finditer(text))
-        if not persons:
-            found = versions_of_told_text(text, self._swapper)
-            return NO_PERSON if found == NO_GENDERED_WORD else found
+        if not persons or _OPENS_TOLD.match(text):
+            return self._of_told(text)
         at = persons[0].start()
         if len(persons) > 1 or _OF_SEVERAL & set(_WORD.findall(text[:at].lower())[-2:]):
             return SEVERAL_PERSONS
         about_woman = text[:at] + "Frau" + text[persons[0].end() :]
-        twin = self._swapper.twin_about(about_woman, subject_at=known_subject(about_woman))
+        known = at if known_subject(about_woman) == at else -1
+        twin = self._swapper.twin_about(about_woman, subject_at=known)
         if isinstance(twin, Rejected):
             return twin
-        return _rejection_reason(about_woman, twin, subject_at=at) or self._of_either(
+        return _rejection_reason(about_woman, twin, self._lexicon, subject_at=at) or self._of_either(
             about_woman, twin, subject_at=at
         )
 
+    def _of_told(self, text: str) -> PersonVersions | Rejected:
+        """The versions of a text that names no *Person*, but may open with somebody whose gender is told."""
+        at = known_subject(text)
+        if at >= 0:
+            return self._of_known(text, subject_at=at)
+        found = versions_of_told_text(text, self._swapper)
+        return NO_PERSON if found == NO_GENDERED_WORD else found
+
+    def _of_known(self, text: str, *, subject_at: int) -> PersonVersions | Rejected:
+        """The versions of a text about the woman or the man who is named there."""
+        at = subject_at
+        twin = self._swapper.twin_about(text, subject_at=at if known_subject(text) == at else -1)
+        if isinstance(twin, Rejected):
+            return twin
+        rejection = _rejection_reason(text, twin, self._lexicon, subject_at=at)
+        words = rejection or GermanNounUses(text, self._lexicon, subject_at=at).sort(twin.swaps)
+        if isinstance(words, Rejected):
+            return words
+        is_man = words.subject_is(Gender.MALE)
+        own_gender, other = (Gender.MALE, Gender.FEMALE) if is_man else (Gender.FEMALE, Gender.MALE)
+        if words.tell(other):
+            return BOTH_GENDERS
+        own = words.of_person(unclear=frozenset(Gender))
+        if isinstance(own, Rejected):
+            return own
+        swapped = Twin.of(text, own).text
+        female, male = (swapped, text) if is_man else (text, swapped)
+        return PersonVersions(female, male, own_gender)
+
     def _of_either(self, about_woman: str, twin: Twin, *, subject_at: int) -> PersonVersions | Rejected:
-        words = GermanNounUses(about_woman, subject_at=subject_at).sort(twin.swaps)
+        words = GermanNounUses(about_woman, self._lexicon, subject_at=subject_at).sort(twin.swaps)
         if isinstance(words, Rejected):
             return words
         if words.tell(Gender.MALE):
@@ -120,39 +188,46 @@ class GermanPersonTexts:
             return own
         feminine = [swap for swap in own if not swap.male]
         about_man = Twin.of(about_woman, feminine).text
-        at = moved(words.subject_at, feminine)
-        twin = self._swapper.twin_about(about_man, subject_at=known_subject(about_man))
-        if isinstance(twin, Rejected):
-            return twin
-        words_of_man = GermanNounUses(about_man, subject_at=at).sort(twin.swaps)
-        if isinstance(words_of_man, Rejected):
-            return words_of_man
-        own = words_of_man.of_person(unclear=frozenset(Gender))
-        if isinstance(own, Rejected):
-            return own
-        return PersonVersions(Twin.of(about_man, own).text, about_man, Gender.MALE)
+        return self._of_known(about_man, subject_at=moved(words.subject_at, feminine))
 
 
-def _without_added_commas(text: str, were_missing: Sequence[bool]) -> str:
-    """A text without the commas that were added, one after the other: words between clauses are never swapped."""
-    missing = iter(were_missing)
-    return _SUBORDINATE.sub(lambda match: ("" if next(missing) else match[1]) + match[2], text)
+def _with_commas(text: str) -> tuple[str, frozenset[int]]:
+    """A text with the commas that clauses need, and which of all its commas were added."""
+    places = {match.start(2) for match in _SUBORDINATE.finditer(text) if not match[1]}
+    places |= {match.start(1) for match in _OPEN_RELATIVE.finditer(text) if verb_number(match[2]) == SINGULAR}
+    pieces = [text[start:end] for start, end in pairwise((0, *sorted(places), len(text)))]
+    before = accumulate(piece.count(",") for piece in pieces[:-1])
+    return ",".join(pieces), frozenset(place + number for number, place in enumerate(before))
 
 
-def _rejection_reason(about_woman: str, twin: Twin, *, subject_at: int) -> Rejected | None:
+def _without_commas(text: str, added: frozenset[int]) -> str:
+    """A text without the commas that were added: no swapped word has one."""
+    pieces = text.split(",")
+    marks = ("" if number in added else "," for number in range(len(pieces)))
+    return "".join(piece + mark for piece, mark in zip(pieces[:-1], marks, strict=False)) + pieces[-1]
+
+
+def _rejection_reason(text: str, twin: Twin, lexicon: PersonLexicon, *, subject_at: int) -> Rejected | None:
     """Why a text is rejected although it has a twin: words that tell a gender may be left as they are in it."""
     subject = [swap for swap in twin.swaps if swap.span.start == subject_at]
-    if not subject or not subject[0].new.startswith("Mann"):
+    if not subject or subject[0].role not in {Role.NOUN, Role.OCCUPATION}:
         return Rejected("a person who may be somebody else")
-    if twin.text.startswith("Den Mann"):
+    if twin.text.startswith("Den "):
         return Rejected("a person at the start who may be an object")
-    if _FORMAL.search(about_woman):
-        return Rejected("a pronoun with a capital")
-    if _ONE_OF.search(about_woman):
-        return Rejected("one of several, which tells a gender")
-    if _has_unclear_pronoun(about_woman, twin):
+    for pattern, reason in _REJECTED.items():
+        if pattern.search(text):
+            return Rejected(reason)
+    if _has_unclear_pronoun(text, twin):
         return Rejected("a pronoun that may be about the person")
-    return GermanNounUses(about_woman, subject_at=subject_at).rejection_reason()
+    return GermanNounUses(text, lexicon, subject_at=subject_at).rejection_reason(twin.swaps)
+
+
+def _has_noun_without_capital(text: str, lexicon: PersonLexicon) -> bool:
+    """Whether somebody is named by a noun that lost its capital: *ist berühmte pianistin*."""
+    return any(
+        lexicon.knows(noun) or pair_of(noun) is not None
+        for noun in (match[2].capitalize() for match in _SMALL_NOUN.finditer(text))
+    )
 
 
 def _has_unclear_pronoun(text: str, twin: Twin) -> bool:

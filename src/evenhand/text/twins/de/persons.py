@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from evenhand.data.probes import load_probes
@@ -142,7 +142,10 @@ def _name(male: str, female: str) -> PersonTerm:
     )
 
 
-def _adjectival(stem: str) -> PersonTerm:
+def adjectival_term(stem: str) -> PersonTerm:
+    """A person named by an adjective; a woman who is *Beamtin* is not."""
+    if stem.endswith(("Beamt", "beamt")):
+        return _official(stem)
     same = dict.fromkeys(ALL_SLOTS, stem)
     return PersonTerm(male=same, female=same, kind="f", role=Role.NOUN, adjectival="mf")
 
@@ -180,6 +183,17 @@ class PersonLexicon:
         if person is not None:
             return tuple(_adjectival_readings(text, person, declension))
         return _compound(text, self)
+
+    def extended(self, nouns: Iterable[PersonTerm], adjectival: Mapping[str, PersonTerm]) -> PersonLexicon:
+        """The lexicon with further nouns, and with persons named by further adjectives."""
+        forms: dict[str, tuple[PersonReading, ...]] = {
+            form: (reading,) for person in nouns for form, reading in _readings(person)
+        }
+        for person in adjectival.values():
+            forms.update(_feminine_nouns(person))
+        if not forms and not adjectival:
+            return self
+        return replace(self, forms={**forms, **self.forms}, adjectival={**self.adjectival, **adjectival})
 
     def knows(self, text: str) -> bool:
         """Whether a word is about a person."""
@@ -241,12 +255,9 @@ def german_lexicon() -> PersonLexicon:
     """The bundled lexicon."""
     forms: dict[str, tuple[PersonReading, ...]] = {}
     persons = [(term_from_row(row), row.get("side", "")) for row in _rows("persons", "one_way_persons")]
-    adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
-    official = _official()
-    adjectival["Beamt"] = official
-    for form in ("Beamtin", "Beamtinnen"):
-        slots = frozenset(slot for slot, noun in official.female.items() if noun == form)
-        forms[form] = (PersonReading(official, male=False, slots=slots),)
+    adjectival = {stem: adjectival_term(stem) for stem in word_classes()["adjectival nouns"]}
+    adjectival["Beamt"] = adjectival_term("Beamt")
+    forms.update(_feminine_nouns(adjectival["Beamt"]))
     for person, side in persons:
         for form, reading in _readings(person, side):
             forms[form] = (*forms.get(form, ()), reading)
@@ -265,11 +276,28 @@ def german_lexicon() -> PersonLexicon:
     )
 
 
-def _official() -> PersonTerm:
+def _feminine_nouns(person: PersonTerm) -> dict[str, tuple[PersonReading, ...]]:
+    """The forms of *Beamtin*, which are not those of an adjective."""
+    if "f" in person.adjectival:
+        return {}
+    return {
+        form: (
+            PersonReading(
+                person,
+                male=False,
+                slots=frozenset(slot for slot, noun in person.female.items() if noun == form),
+            ),
+        )
+        for form in set(person.female.values())
+    }
+
+
+def _official(stem: str) -> PersonTerm:
     """*Beamter*, who is declined like an adjective, beside *Beamtin*, who is not."""
+    feminine = stem + "in"
     return PersonTerm(
-        male=dict.fromkeys(ALL_SLOTS, "Beamt"),
-        female=_with_cases("f", "Beamtin", "Beamtin", "Beamtin") | _plural("Beamtinnen"),
+        male=dict.fromkeys(ALL_SLOTS, stem),
+        female=_with_cases("f", feminine, feminine, feminine) | _plural(feminine + "nen"),
         kind="f",
         role=Role.OCCUPATION,
         adjectival="m",

@@ -29,6 +29,8 @@ _AFTER_FIRST_VERBS = frozenset(
     ["du", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "wir", "ich"]
 )
 """Pronouns that follow a verb at the start of a sentence, and no noun: *Frag ihn*, *Gehst du*."""
+_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde"})
+"""Words before what is said of somebody, where what looks like an adjective is one: *ist gelernte Verkäuferin*."""
 _UNDECLINED = frozenset(["undercover"])
 """Words that end like adjectives and have no endings."""
 _NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
@@ -271,8 +273,9 @@ def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequ
     for at in adjectives:
         stem = adjective_stem(words[at].lower) or ""
         is_known = stem in word_classes()["adjectives"] or stem.endswith(_ADJECTIVE_SUFFIXES)
-        is_behind_as = at > 0 and words[at - 1].lower == "als"
-        if not (is_known or is_behind_as) or at != noun - 1 - len(kept):
+        is_behind_as = at > 0 and words[at - 1].lower in _SAYING_WHAT
+        is_adverb = words[at].lower in {"früher", "später"}
+        if is_adverb or not (is_known or is_behind_as) or at != noun - 1 - len(kept):
             break
         kept.append(at)
     return tuple(reversed(kept))

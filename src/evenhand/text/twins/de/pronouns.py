@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
+from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import YOUR_VERBS, certain_subjects, possible_subjects
+from evenhand.text.twins.de.things import is_thing
 from evenhand.text.twins.de.words import PLURAL, SINGULAR, Ambiguous, has_stem, verb_number, word_classes
 
 POSSESSIVE_ENDINGS = ("", "e", "en", "em", "er", "es")
@@ -73,9 +74,47 @@ def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
             raise Ambiguous("pronouns joined by a conjunction")
         sentence.objects.add(at)
         return
+    if not number and sentence.known_subject >= 0:
+        number = _number_beside_known(sentence, at)
+    if number == PLURAL and sentence.known_subject >= 0 and not _several_come_before(sentence, at):
+        raise Ambiguous("whether sie is one woman is not certain")
     if not number:
         raise Ambiguous("whether sie is one woman is not certain")
     sentence.subjects[at] = number == SINGULAR
+
+
+def _several_come_before(sentence: GermanSentence, at: int) -> bool:
+    """Whether somebody or something is named before *sie* that may be several."""
+    if any(sentence.lower(place) == "und" for place in range(at)):
+        return True
+    return any(
+        phrase.noun < at and any(slot[1] == "p" for slot in phrase.slots)
+        for phrase in sentence.phrases.values()
+    )
+
+
+def _number_beside_known(sentence: GermanSentence, at: int) -> str:
+    """The number of the verb of *sie* where the person is known: of *wäre* in *als wäre sie*, or of the last verb."""
+    before = sentence.lower(at - 1)
+    if before in word_classes()["singular verbs"]:
+        return SINGULAR
+    if before not in word_classes()["subordinators"] and not _is_relative_of_things(sentence, at - 1):
+        return ""
+    end = at
+    while end + 1 < len(sentence.words) and sentence.words[end + 1].is_word:
+        end += 1
+    stops = [place for place in range(at + 1, end) if sentence.lower(place) in _COORDINATORS]
+    last = [place - 1 for place in (*stops, end + 1) if not sentence.words[place - 1].capital]
+    found = {verb_number(sentence.lower(place)) for place in last} - {""}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_relative_of_things(sentence: GermanSentence, at: int) -> bool:
+    """Whether a relative pronoun before *sie* is about things: *die Blumen, die sie verkaufte*."""
+    if sentence.lower(at) not in RELATIVES or sentence.lower(at - 1) != ",":
+        return False
+    before = [phrase for phrase in sentence.phrases.values() if phrase.noun < at]
+    return bool(before) and not before[-1].readings and is_thing(sentence.words[before[-1].noun].text)
 
 
 def _follows_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:
@@ -113,7 +152,8 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
 
 def _final_number(sentence: GermanSentence, clause: Clause) -> str:
     last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
-    if last_place != clause.words[-1]:
+    is_infinitive = sentence.known_subject >= 0 and sentence.lower(last_place - 1) == "zu"
+    if last_place != clause.words[-1] or is_infinitive:
         return ""
     # Where *hat* is omitted, a participle ends the clause, and it looks like a plural.
     is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))

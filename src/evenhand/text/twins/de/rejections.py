@@ -13,13 +13,13 @@ from evenhand.text.twins.de.declension import (
     adjective_slots,
     adjective_stem,
 )
-from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.noun_pairs import AGENT_ENDINGS, looks_gendered
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import RELATIVES, GermanSentence
-from evenhand.text.twins.de.things import is_thing, slots_of_thing
+from evenhand.text.twins.de.things import is_known_noun, is_thing, slots_of_thing
 from evenhand.text.twins.de.words import (
-    AGENT_ENDINGS,
     PLURAL,
     Ambiguous,
     is_function_word,
@@ -58,19 +58,16 @@ _HOLY = frozenset({"Papst", "Papstes", "Papste", "Päpstin", "Sankt"})
 _PLANTS = frozenset(
     {"Iris", "Erika", "Rose", "Viola", "Jasmin", "Linde", "Margerite", "Heide", "Dahlia", "Flora"}
 )
-
 _FOOD = frozenset(
     {"Berliner", "Amerikaner", "Wiener", "Frankfurter", "Hamburger", "Krakauer", "Nürnberger", "Thüringer"}
 )
-
 _OTHERS = frozenset({"anderen", "andern", "beiden", "übrigen", "meisten", "einen", "wenigsten"})
-
+_SEVERAL_OTHERS = frozenset({"andere", "anderen", "andern", "alle", "allen", "viele", "vielen", "einige"})
 _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
-
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
-def reject_unpaired_words(text: str) -> None:
+def reject_unpaired_words(text: str, lexicon: PersonLexicon) -> None:
     """Reject words that have no certain counterpart.
 
     Raises:
@@ -97,7 +94,7 @@ def reject_unpaired_words(text: str) -> None:
     before = ""
     for word in words:
         if word[0].isupper() and word.lower().endswith(_gendered_endings()):
-            _reject_unknown(word, before)
+            _reject_unknown(word, before, lexicon)
         before = word
 
 
@@ -111,8 +108,7 @@ def _gendered_endings() -> tuple[str, ...]:
     return tuple(sorted(word_classes()["gendered endings"]))
 
 
-def _reject_unknown(word: str, before: str) -> None:
-    lexicon = german_lexicon()
+def _reject_unknown(word: str, before: str, lexicon: PersonLexicon) -> None:
     if lexicon.knows(word) or before in {"Herr", "Herrn", "Frau"} or before in lexicon.names:
         return
     raise Ambiguous("a gendered word without a certain counterpart")
@@ -158,6 +154,10 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
 
 
 def _is_about_thing(sentence: GermanSentence, at: int) -> bool:
+    before = sentence.lower(at - 1)
+    is_about_others = sentence.lower(at) in _SEVERAL_OTHERS and before not in DETERMINERS
+    if sentence.known_subject >= 0 and is_about_others:
+        return True
     return (
         _is_one_of_things(sentence, at)
         or _has_noun_further_on(sentence, at)
@@ -314,14 +314,22 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
         is_bare = not phrase.preposition and not phrase.adjectives
         if any(reading.person.role is Role.NOUN for reading in named) and is_bare:
             raise Ambiguous("a name that is not listed")
-        if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
-            raise Ambiguous("a name that is not listed")
         text = sentence.words[phrase.noun].text
-        before_it = sentence.lower(phrase.start - 1)
-        is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
-        is_agent = text.endswith(AGENT_ENDINGS) and not is_thing(text)
-        if is_any or (before_it in _SAYING_WHAT and is_agent):
+        is_known = sentence.known_subject >= 0
+        if any(sentence.lower(at) in _FOND for at in phrase.adjectives) and not (
+            is_known and is_known_noun(text)
+        ):
+            raise Ambiguous("a name that is not listed")
+        if _may_be_occupation(text, phrase, before=sentence.lower(phrase.start - 1), is_known=is_known):
             raise Ambiguous("an occupation that is not listed")
+
+
+def _may_be_occupation(text: str, phrase: NounPhrase, *, before: str, is_known: bool) -> bool:
+    """Whether what is said of somebody may tell a gender; of nobody known, any noun behind *als* may."""
+    if is_known:
+        return before in _SAYING_WHAT and looks_gendered(text)
+    is_any = before == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
+    return is_any or (before in _SAYING_WHAT and text.endswith(AGENT_ENDINGS) and not is_thing(text))
 
 
 def _is_byname(sentence: GermanSentence, phrase: NounPhrase) -> bool:

@@ -282,6 +282,14 @@ class GermanSentence:
         """The noun phrases of a clause."""
         return (self.phrases[at] for at in clause.words if at in self.phrases)
 
+    def said_with(self, phrase: NounPhrase) -> NounPhrase | None:
+        """The phrase that one without a definite article is joined to: *als Arzt, Lehrer und ein Freund*."""
+        is_joined = self.lower(phrase.start - 1) in {"und", "oder", "sowie", ","}
+        is_open = phrase.determiner is None or phrase.determiner.stem == "ein"
+        following = verb_number(self.lower(phrase.noun + 1))
+        is_subject = following == PLURAL or (bool(following) and phrase.determiner is not None)
+        return self.phrases.get(phrase.start - 2) if is_joined and is_open and not is_subject else None
+
     def has_known_subject(self, clause: Clause) -> bool:
         """Whether it is known which noun of a clause is its subject."""
         return any(self.words[at].span.start == self.known_subject for at in clause.words)

@@ -50,6 +50,7 @@ _POSSIBLE = frozenset(
         "viele",
     }
 )
+OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
 _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"})
@@ -165,7 +166,7 @@ def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) 
     """Whether a phrase that may be a subject is one; None if that is not certain."""
     is_conjunction = clause.kind is ClauseKind.SUBORDINATE and clause.words[0] == phrase.start - 1
     if sentence.lower(phrase.start - 1) in {"als", "wie"} and not is_conjunction:
-        return True if is_predicative(sentence, clause) else None
+        return True if is_predicative(sentence, clause) or _is_of_subject(sentence, phrase, clause) else None
     certain = certain_subjects(sentence, clause, without=phrase.noun)
     joined = sentence.by_start.get(phrase.noun + 2)
     if sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} and joined and joined.noun in certain:
@@ -175,6 +176,17 @@ def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) 
     if certain or is_predicative(sentence, clause):
         return is_predicative(sentence, clause)
     return _without_certain_subject(sentence, phrase, clause)
+
+
+def _is_of_subject(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool:
+    """Whether what *als* says is of a known subject, since no object stands between them."""
+    if sentence.lower(phrase.start - 1) != "als" or not sentence.has_known_subject(clause):
+        return False
+    return not any(
+        sentence.lower(at) in OBJECTS or (at in sentence.phrases and not sentence.phrases[at].preposition)
+        for at in clause.words
+        if at < phrase.start and sentence.words[at].span.start > sentence.known_subject
+    )
 
 
 def _without_certain_subject(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool | None:

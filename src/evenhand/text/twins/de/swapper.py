@@ -43,8 +43,8 @@ class GermanSwapper:
 
     language = "de"
 
-    def __init__(self) -> None:
-        self._lexicon: PersonLexicon = german_lexicon()
+    def __init__(self, lexicon: PersonLexicon | None = None) -> None:
+        self._lexicon = lexicon or german_lexicon()
 
     def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
@@ -70,7 +70,7 @@ class GermanSwapper:
         return False
 
     def _swaps(self, text: str, subject_at: int) -> tuple[Swap, ...]:
-        reject_unpaired_words(text)
+        reject_unpaired_words(text, self._lexicon)
         sentence = GermanSentence.read(text, self._lexicon, known_subject=subject_at)
         reject_unclear_persons(sentence)
         classify_sie(sentence)

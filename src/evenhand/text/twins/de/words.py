@@ -17,24 +17,10 @@ _PIECES = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*|\d+|[^\w\s]")
 _OPENING = frozenset("„»«\"“‚‘'›‹:(–—-*")
 _FINAL = frozenset(".!?…")
 
-AGENT_ENDINGS = (
-    "er",
-    "or",
-    "ist",
-    "ent",
-    "ant",
-    "eur",
-    "oge",
-    "ier",
-    "at",
-    "graf",
-    "wart",
-    "ling",
-    "är",
-    "ut",
-    "e",
+BECOMING = frozenset(
+    ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
 )
-"""Common endings of nouns for persons."""
+"""Verbs beside which a noun says what somebody becomes, stays or was."""
 SINGULAR = "singular"
 PLURAL = "plural"
 NO_NUMBER = ""

@@ -1,0 +1,136 @@
+"""German texts about a person that came out wrong: told of a woman and of a man, with the word that has to agree.
+
+Expected texts are written by hand, in the braces: the woman's word, then the man's.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
+from evenhand.text.twins.de.noun_genders import has_noun_list
+from evenhand.text.twins.de.noun_pairs import looks_gendered, pair_of
+from evenhand.text.twins.twin import Rejected
+
+_PAIR = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
+_TOLD = {"f": Gender.FEMALE, "m": Gender.MALE, "n": None}
+
+needs_table = pytest.mark.skipif(not has_noun_list(), reason="needs the extra german")
+
+SUBJECTS = [
+    "m Der Mann hatte einen Job. = {Die Frau|Der Mann} hatte einen Job.",
+    "f Die Frau hatte einen Job als Verkäuferin. = {Die Frau|Der Mann} hatte einen Job als {Verkäuferin|Verkäufer}.",
+    "f Die Frau wurde beschrieben als Rednerin. = {Die Frau|Der Mann} wurde beschrieben als {Rednerin|Redner}.",
+    "m Die Person galt als guter Kunde, da er zahlte. = "
+    "{Die Frau|Der Mann} galt als {gute Kundin|guter Kunde}, da {sie|er} zahlte.",
+    "m Der Lehrer lobte die Schülerin. = {Die Lehrerin|Der Lehrer} lobte die Schülerin.",
+    "m Der Mann hatte einen Hund, eine Katze und ein Haus. = "
+    "{Die Frau|Der Mann} hatte einen Hund, eine Katze und ein Haus.",
+    "f Die Frau wurde wahrgenommen als freundliche Person. = "
+    "{Die Frau|Der Mann} wurde wahrgenommen als freundliche Person.",
+    "m Gestern schlief der Kranke. = Gestern schlief {die|der} Kranke.",
+]
+NOUNS = [
+    "m Die Person arbeitete als Straßenbauer. = {Die Frau|Der Mann} arbeitete als {Straßenbauerin|Straßenbauer}.",
+    "m Die Person ist Biobauer. = {Die Frau|Der Mann} ist {Biobäuerin|Biobauer}.",
+    "m Die Person ist ein Weißer. = {Die Frau|Der Mann} ist {eine Weiße|ein Weißer}.",
+    "m Die Person galt als der Beste. = {Die Frau|Der Mann} galt als {die Beste|der Beste}.",
+    "f Die Person war die Beste. = {Die Frau|Der Mann} war {die Beste|der Beste}.",
+    "m Die Person wurde als Bester geehrt. = {Die Frau|Der Mann} wurde als {Beste|Bester} geehrt.",
+    "m Der Mann war Vertriebsleiter. = {Die Frau|Der Mann} war {Vertriebsleiterin|Vertriebsleiter}.",
+    "f Die Frau arbeitete als Steinmetzin. = {Die Frau|Der Mann} arbeitete als {Steinmetzin|Steinmetz}.",
+    "m Die Person arbeitet als Kriminalbeamter. = "
+    "{Die Frau|Der Mann} arbeitet als {Kriminalbeamtin|Kriminalbeamter}.",
+    "m Die Person galt als Schläger. = {Die Frau|Der Mann} galt als {Schlägerin|Schläger}.",
+    "f Die Person ist gelernte Köchin. = {Die Frau|Der Mann} ist {gelernte Köchin|gelernter Koch}.",
+    "m Die Person war Arzt, Dichter und ein guter Freund. = "
+    "{Die Frau|Der Mann} war {Ärztin|Arzt}, {Dichterin|Dichter} und {eine gute Freundin|ein guter Freund}.",
+    "m Die Person macht eine Ausbildung zum Koch. = "
+    "{Die Frau|Der Mann} macht eine Ausbildung {zur Köchin|zum Koch}.",
+    "m Die Person war Koch, war aber auch ein Sänger. = "
+    "{Die Frau|Der Mann} war {Köchin|Koch}, war aber auch {eine Sängerin|ein Sänger}.",
+    "n Die Person galt als Koryphäe. = {Die Frau|Der Mann} galt als Koryphäe.",
+    "n Die Person war ein kluger Kopf. = {Die Frau|Der Mann} war ein kluger Kopf.",
+    "m Die Person War Koch. = {Die Frau|Der Mann} War {Köchin|Koch}.",
+]
+RELATIVES = [
+    "m Die Person war ein großer Mann, der gern lachte. = "
+    "{Die Frau|Der Mann} war {eine große Frau, die|ein großer Mann, der} gern lachte.",
+    "m Die Person war ein Mann, den alle mochten. = "
+    "{Die Frau|Der Mann} war {eine Frau, die|ein Mann, den} alle mochten.",
+    "f Die Person war eine Kollegin, die alle mochten. = "
+    "{Die Frau|Der Mann} war {eine Kollegin, die|ein Kollege, den} alle mochten.",
+    "f Die Person war eine Chefin, die das Leben liebt. = "
+    "{Die Frau|Der Mann} war {eine Chefin, die|ein Chef, der} das Leben liebt.",
+    "m Die Person galt als Egoist der nie teilt. = {Die Frau|Der Mann} galt als {Egoistin die|Egoist der} nie teilt.",
+    "f Die Person hatte einen Job als Köchin, der gut bezahlt war. = "
+    "{Die Frau|Der Mann} hatte einen Job als {Köchin|Koch}, der gut bezahlt war.",
+    "n Die Person verkaufte Blumen, die sie gezüchtet hatte. = "
+    "{Die Frau|Der Mann} verkaufte Blumen, die {sie|er} gezüchtet hatte.",
+]
+NOT_CERTAIN = [
+    "Der Mann galt als ein Mann der Tat, der mit dem Herzen dabei war.",
+    "Die Person ließ den Verletzten liegen, ohne sich um ihn zu kümmern.",
+    "Der Mann galt als ein intelligenter, aber auch ein harter Mann.",
+    "Die Person hatte eine Hand am Steuer, als sie sie sah.",
+    "Die Person arbeitete als Finanzhai.",
+    "Die Person arbeitete als Call Center Agent.",
+    "Die Person ist Muslima.",
+    "Die Person ist berühmte pianistin.",
+    "Die Person lachte als erster.",
+    "Die Person mochte sie nicht.",
+    "Die Person hatte eine Stelle als Köchin, die gut bezahlt war.",
+    "Der Mann war nicht nur Chef, sondern auch ein guter Freund.",
+    "Der Mann hatte eine Frau und drei Kinder.",
+    "Der Mann arbeitete als Krankenschwester.",
+    "Die Frau war eine Frau von 40 Jahren, die hier wohnt.",
+]
+
+
+@needs_table
+@pytest.mark.parametrize("case", [*SUBJECTS, *NOUNS, *RELATIVES])
+def test_a_text_is_told_with_everything_that_agrees(case: str) -> None:
+    told, _, rest = case.partition(" ")
+    text, _, key = rest.partition(" = ")
+    expected = PersonVersions(_PAIR.sub(r"\1", key), _PAIR.sub(r"\2", key), _TOLD[told])
+    assert person_texts_for("de").versions(text) == expected
+
+
+@pytest.mark.parametrize("text", NOT_CERTAIN)
+def test_what_may_come_out_wrong_is_left_out(text: str) -> None:
+    assert isinstance(person_texts_for("de").versions(text), Rejected)
+
+
+@pytest.mark.usefixtures("without_noun_list")
+@pytest.mark.parametrize("noun", ["Steinmetzin", "Vertriebsleiter", "Straßenbauer", "Weißer", "Koryphäe"])
+def test_without_the_table_a_noun_that_is_in_no_list_is_left_out(noun: str) -> None:
+    rejected = person_texts_for("de").versions(f"Die Person galt als {noun}.")
+    assert rejected == Rejected("an occupation that is not listed")
+
+
+@needs_table
+@pytest.mark.parametrize(
+    ("noun", "pair"),
+    [
+        ("Zauberin", ("Zauberer", "Zauberin")),
+        ("Chefköchin", ("Chefkoch", "Chefköchin")),
+        ("Jüdin", ("Jude", "Jüdin")),
+        ("Ballfänger", ("Ballfänger", "Ballfängerin")),
+        ("Reiseverkehrskauffrau", ("Reiseverkehrskaufmann", "Reiseverkehrskauffrau")),
+        ("Charakter", None),
+        ("Fehler", None),
+        ("Bücher", None),
+        ("Wachmann", None),
+    ],
+)
+def test_nouns_are_paired_by_the_table(noun: str, pair: tuple[str, str] | None) -> None:
+    assert pair_of(noun) == pair
+
+
+@needs_table
+def test_only_nouns_that_may_tell_a_gender_look_gendered() -> None:
+    gendered = {"Polier", "Fiesling", "Muslima", "Macker"}
+    neutral = {"Koryphäe", "Charakter", "Genie", "Führungskraft", "Ausnahmetalent"}
+    assert {noun for noun in gendered | neutral if looks_gendered(noun)} == gendered
