@@ -27,12 +27,14 @@ from evenhand.cli.options import (
     On,
     PrecisionName,
     Resamples,
+    RunName,
     RunsFolder,
     Seed,
     TableChoice,
     TrustRemoteCode,
     conditions_of,
     model_references,
+    refuse_name_of_several,
     refuse_two_formats,
     resampling,
     with_prefix,
@@ -144,6 +146,7 @@ def audit_regard_command(
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     out: RunsFolder = DEFAULT_RUNS,
+    name: RunName = None,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     fail_if: FailIf = None,
@@ -182,6 +185,7 @@ def audit_regard_command(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
+    refuse_name_of_several(name, len(references))
     if prefix is not None:
         references = [with_prefix(reference, prefix) for reference in references]
     from evenhand.instruments.regard.audit import RegardOptions
@@ -209,7 +213,9 @@ def audit_regard_command(
         resampling=resampling(resamples, seed, confidence),
     )
     with exit_when_interrupted():
-        runs = audit_regard(references, options, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
+        runs = audit_regard(
+            references, options, name=name, out=out, on=on, fresh=fresh, monitor=TerminalMonitor()
+        )
     if json:
         print_json({"runs": [_run_json(run) for run in runs]})
     elif format_ is TableChoice.TABLE:

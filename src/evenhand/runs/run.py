@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -187,6 +188,21 @@ def run_label(name: str, language: str) -> str:
     return name if named else f"{name} ({language})"
 
 
+def run_name(model: str, *, instrument: str, dataset: str, language: str, limit: int | None) -> str:
+    """What a run is called that is given no name.
+
+    Args:
+        model: A short name.
+        instrument: With which it is measured.
+        dataset: Name of the data; what it repeats of the instrument and the language is left out.
+        language: Of the data.
+        limit: Size of the sample; None where all items are used.
+    """
+    data = re.sub(r"[^\w.+-]+", "-", dataset).removeprefix(instrument).removesuffix(language).strip("-_.")
+    sample = f"limit-{limit}" if limit is not None else ""
+    return "_".join(filter(None, (model, instrument, data, language, sample)))
+
+
 def run_place(out: Path, name: str) -> Path:
     """The folder of a run of this name below another folder.
 
@@ -252,15 +268,21 @@ def read_record(folder: Path) -> RunRecord:
         raise _damaged(folder / RECORD_FILE, problem) from None
 
 
-def fingerprint_of_run(folder: Path) -> str | None:
-    """The fingerprint of the run in a folder; None if there is no folder."""
+def record_in(folder: Path) -> RunRecord | None:
+    """The record of the run in a folder; None if there is no folder, or nothing in it."""
     if not folder.exists():
         return None
     if folder.is_dir() and not any(folder.iterdir()):
         return None
     if not (folder / RECORD_FILE).is_file():
         raise RunError(f"{folder} is there already and is no run. Choose another place with --out.")
-    return read_record(folder).fingerprint
+    return read_record(folder)
+
+
+def fingerprint_of_run(folder: Path) -> str | None:
+    """The fingerprint of the run in a folder; None if there is no folder, or nothing in it."""
+    record = record_in(folder)
+    return record.fingerprint if record else None
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
