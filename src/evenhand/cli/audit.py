@@ -30,7 +30,6 @@ from evenhand.cli.options import (
     PrecisionName,
     ProtocolName,
     Resamples,
-    RunName,
     RunsFolder,
     Seed,
     Source,
@@ -38,12 +37,12 @@ from evenhand.cli.options import (
     TrustRemoteCode,
     conditions_of,
     model_references,
-    refuse_name_of_several,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 

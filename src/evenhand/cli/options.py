@@ -166,16 +166,6 @@ RunsFolder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder for run folders.", rich_help_panel=OUTPUT)
 ]
 
-RunName = Annotated[
-    str | None,
-    typer.Option(
-        "--name",
-        help="Name of the run folder.",
-        show_default="model, instrument, dataset, language and limit",
-        rich_help_panel=OUTPUT,
-    ),
-]
-
 FailIf = Annotated[
     list[str] | None,
     typer.Option(
@@ -248,14 +238,6 @@ def conditions_of(texts: Sequence[str] | None) -> list[Condition]:
     from evenhand.runs.conditions import Condition
 
     return [Condition.parse(text) for text in texts or ()]
-
-
-def refuse_name_of_several(name: str | None, runs: int) -> None:
-    """``--name`` is the name of one run."""
-    if name is not None and runs > 1:
-        raise EvenhandError(
-            f"--name is for one run, and this command makes {runs}. Leave it out, or make them one by one."
-        )
 
 
 def refuse_two_formats(*, json: bool, form: TableChoice) -> None:

@@ -30,19 +30,18 @@ from evenhand.cli.options import (
     On,
     PrecisionName,
     Resamples,
-    RunName,
     RunsFolder,
     Seed,
     TableChoice,
     TrustRemoteCode,
     conditions_of,
     model_references,
-    refuse_name_of_several,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 
 Test = Annotated[
     str, typer.Option("--test", "-t", help="What is measured: $instruments.", rich_help_panel=SCORING)

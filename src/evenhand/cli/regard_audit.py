@@ -27,14 +27,12 @@ from evenhand.cli.options import (
     On,
     PrecisionName,
     Resamples,
-    RunName,
     RunsFolder,
     Seed,
     TableChoice,
     TrustRemoteCode,
     conditions_of,
     model_references,
-    refuse_name_of_several,
     refuse_two_formats,
     resampling,
     with_prefix,
@@ -49,6 +47,7 @@ from evenhand.cli.output import (
 from evenhand.cli.regard_content import GapMargin, Lexicon, Occupations, Reviewed
 from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
@@ -228,7 +227,8 @@ def audit_regard_command(
 
 def _run_json(run: Run) -> dict[str, Any]:
     result: RegardResult = run.result
-    return {"name": run.name, **regard_json(result), "skipped": run.record.skipped}
+    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
+    return {"name": run.name, **sample, **regard_json(result), "skipped": run.record.skipped}
 
 
 def _print_run(run: Run) -> None:

@@ -112,7 +112,9 @@ class Benchmark:
         """The same with a sample of each task over its clusters; all items if there is no limit."""
         if limit is None:
             return self
-        samples = (sample(self.of_task(task), limit, cluster=lambda item: item.cluster) for task in Task)
+        samples = (
+            sample(self.of_task(task), limit, cluster=lambda item: item.cluster, part=task) for task in Task
+        )
         return replace(self, items=tuple(item for own in samples for item in own))
 
 

@@ -217,7 +217,7 @@ class ProbeSet:
         kept = (
             structure
             for experiment in self.experiments
-            for structure in sample(self.of(experiment), limit, cluster=lambda _: None)
+            for structure in sample(self.of(experiment), limit, cluster=lambda _: None, part=experiment.value)
         )
         return self if limit is None else replace(self, structures=tuple(kept))
 

@@ -13,7 +13,11 @@ Member = TypeVar("Member")
 
 
 def sample(
-    members: Sequence[Member], limit: int | None, *, cluster: Callable[[Member], Hashable]
+    members: Sequence[Member],
+    limit: int | None,
+    *,
+    cluster: Callable[[Member], Hashable],
+    part: str = "",
 ) -> tuple[Member, ...]:
     """A sample of this size in the order of the members; all of them where the limit is None or not below their number.
 
@@ -25,10 +29,11 @@ def sample(
         members: What is sampled.
         limit: How many are taken.
         cluster: What the members of a cluster have in common, such as their target term.
+        part: Of what they are a part, such as a task, so that the samples of two parts are of other clusters.
     """
     if limit is None or limit >= len(members):
         return tuple(members)
-    chance = Random(SAMPLE_SEED)  # noqa: S311 # nothing secret
+    chance = Random(f"{SAMPLE_SEED} {part}")  # noqa: S311 # nothing secret
     by_cluster: dict[Hashable, list[int]] = {}
     for place, member in enumerate(members):
         by_cluster.setdefault(cluster(member), []).append(place)

@@ -68,6 +68,10 @@ class SampleRecord(FrozenModel):
         """What determines it; how many items there are follows from the data and from what the model can be asked."""
         return self.limit, self.seed
 
+    def to_json(self) -> dict[str, Any]:
+        """As machine-readable results have it."""
+        return {"sample": {"text": str(self), **self.model_dump()}}
+
     def __str__(self) -> str:
         if self.of is None:
             return f"the first {self.items:,} {self.unit}"
@@ -85,6 +89,16 @@ class DatasetRecord(FrozenModel):
     """How many; None for a corpus, and for probes of version 0.1.0."""
     licence: str | None = None
     sample: SampleRecord | None = None
+
+    @property
+    def total(self) -> int | None:
+        """How many items there are, also where a sample was used."""
+        return self.sample.of if self.sample else self.items
+
+    @property
+    def extent(self) -> str:
+        """How much of it was used."""
+        return str(self.sample or "all items")
 
     @property
     def title(self) -> str:

@@ -112,6 +112,12 @@ class Run:
         return self.record.name
 
     @property
+    def title(self) -> str:
+        """Its name, and how much of the data was used where that was not all."""
+        sample = self.record.dataset.sample
+        return f"{self.name} ({sample})" if sample else self.name
+
+    @property
     def result(self) -> Any:
         """The only result, for instruments that give one."""
         if len(self.results) != 1:

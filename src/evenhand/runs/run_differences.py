@@ -62,7 +62,7 @@ def _facts(record: RunRecord) -> dict[str, Fact]:
         "instrument": (record.instrument, record.instrument),
         "data": (dataset.sha256, dataset.name),
         "language": (dataset.language, dataset.language),
-        "sample": (dataset.sample and dataset.sample.identity, str(dataset.sample or "all items")),
+        "sample": (dataset.sample and dataset.sample.identity, dataset.extent),
         "protocol": (protocol, protocol.name if protocol else _MISSING),
         "number of resamples": (statistics.resamples, f"{statistics.resamples:,}"),
         "seed": (statistics.seed, str(statistics.seed)),

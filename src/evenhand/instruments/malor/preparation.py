@@ -252,7 +252,8 @@ def planned_record(name: str, options: MalorOptions) -> RunRecord:
     probes = everything.sampled(options.limit)
     plan = _plan(probes, options)
     directions = [direction.name_for(probes.terms[experiment]) for experiment, direction in plan]
-    structures, of = len(probes.structures), len(everything.structures)
+    chosen = {experiment for experiment, _ in plan}
+    structures, of = (sum(len(own.of(experiment)) for experiment in chosen) for own in (probes, everything))
     return RunRecord(
         instrument=NAME,
         name=name,
@@ -261,7 +262,7 @@ def planned_record(name: str, options: MalorOptions) -> RunRecord:
             language=probes.language,
             source="bundled" if options.data is None else "given",
             sha256=probes.sha256,
-            items=structures,
+            items=len(probes.structures),
             sample=SampleRecord.taken(options.limit, items=structures, of=of, unit="structures"),
         ),
         data={

@@ -127,7 +127,7 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
     """One row per result under ``PROBE_COLUMNS``, as people read it."""
     return [
         [
-            main.run.name,
+            main.run.title,
             main.run.record.instrument,
             main.experiment or NOT_THERE,
             main.malor.direction if main.malor else NOT_THERE,
