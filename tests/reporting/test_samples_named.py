@@ -11,6 +11,8 @@ from builders import benchmark, inter, intra
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.core.experiments import Experiment
+from evenhand.lab.items import lab_probes
 from evenhand.reporting import render_page
 from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
@@ -66,6 +68,7 @@ def test_the_terminal_and_json_name_the_sample(
             main()
         printed[command] = capsys.readouterr().out
     items = len(eh.load_dataset("lab"))
+    structures = len(lab_probes("en").of(Experiment.HE_SHE))
     (audited,) = json.loads(printed["audit", "--json"])["runs"]
     assert audited["sample"] == {
         "text": f"sample of 6 of {items} items",
@@ -77,8 +80,8 @@ def test_the_terminal_and_json_name_the_sample(
     }
     assert f"sample of 6 of {items} items" in printed["audit",]
     (probed,) = json.loads(printed["probe", "-e", "he-she", "--json"])["runs"]
-    assert probed["sample"]["text"] == "sample of 3 of 48 structures"
-    assert "sample of 3 of 48" in printed["probe", "-e", "he-she"]
+    assert probed["sample"]["text"] == f"sample of 3 of {structures} structures"
+    assert f"sample of 3 of {structures}" in printed["probe", "-e", "he-she"]
 
 
 def test_a_run_over_all_items_names_none(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
     for row in rows:
         table.add_row(*row)
     print_table(table)
+    print_lines(f"{run.name}: {run.record.dataset.sample}." for run in runs if run.record.dataset.sample)
     print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))
     print_lines(f"{run.name}: {line}" for run in runs for line in correlation_lines(run))
 

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -93,11 +94,15 @@ INSTRUMENTS: Registry[Any] = Registry(
 """Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
+_FIGURES_IN_LINE = 3
+
+_FIGURES_IN_TABLE = 12
+
 TextFile = tuple[str, str | Iterable[str]]
 """A file's name and its text, whole or in pieces."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """What was measured, the results, and the scores behind them. Two of the same content are still two runs."""
 
@@ -147,6 +152,33 @@ class Run:
             raise UnknownNameError("figure", key, by_key)
         return by_key[key]
 
+    def __repr__(self) -> str:
+        """One line: its name and its first figures."""
+        headlines = self._headlines
+        figures = "".join(f", {figure.key} {_shown(figure)}" for figure in headlines[:_FIGURES_IN_LINE])
+        more = ", ..." if len(headlines) > _FIGURES_IN_LINE else ""
+        return f"Run({self.title!r}{figures}{more})"
+
+    def _repr_html_(self) -> str:
+        """A short table for notebooks: the headline figures."""
+        rows = "".join(
+            f'<tr><td>{escape(figure.key)}</td><td title="{escape(figure.estimate.reason or "")}">'
+            f"{_shown(figure)}</td>"
+            f"<td>{'' if figure.neutral is None else f'{figure.neutral:g}'}</td></tr>"
+            for figure in self._headlines[:_FIGURES_IN_TABLE]
+        )
+        left_out = len(self._headlines) - _FIGURES_IN_TABLE
+        more = f"<p>{left_out:,} more in <code>figures</code></p>" if left_out > 0 else ""
+        level = f"{self.record.statistics.confidence:.0%}"
+        return (
+            f"<table><caption>{escape(self.title)}</caption><thead><tr><th>Figure</th><th>Value with its {level} "
+            f"interval</th><th>Neutral</th></tr></thead><tbody>{rows}</tbody></table>{more}"
+        )
+
+    @property
+    def _headlines(self) -> list[Figure]:
+        return [figure for figure in self.figures if figure.is_headline]
+
     def items(self) -> pl.DataFrame:
         """One row per item, where the instrument has a shorter form of its scores."""
         shorten = getattr(self.instrument, "items", None)
@@ -186,6 +218,11 @@ class Run:
             files[name] = sha256_of_file(folder / name)
         record = self.record.model_copy(update={"files": files})
         (folder / RECORD_FILE).write_bytes((record.model_dump_json(indent=1) + "\n").encode())
+
+
+def _shown(figure: Figure) -> str:
+    """Without the reason, which may be long."""
+    return str(figure.estimate) if figure.estimate.defined else "undefined"
 
 
 def run_label(name: str, language: str) -> str:

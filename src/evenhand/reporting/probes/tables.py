@@ -127,7 +127,7 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
     """One row per result under ``PROBE_COLUMNS``, as people read it."""
     return [
         [
-            main.run.title,
+            main.run.name,
             main.run.record.instrument,
             main.experiment or NOT_THERE,
             main.malor.direction if main.malor else NOT_THERE,
@@ -146,6 +146,8 @@ def format_probe_table(runs: Sequence[Run] | Run, form: TableFormat | str = Tabl
     if TableFormat(form) is TableFormat.CSV:
         return probe_frame(listed).write_csv()
     header, rows = probe_table(listed)
+    titles = {run.name: run.title for run in listed}
+    rows = [[titles[name], *cells] for name, *cells in rows]
     if TableFormat(form) is TableFormat.MARKDOWN:
         return markdown_table(header, rows)
     texts = sum(column in PROBE_COLUMNS[:_TEXT_COLUMNS] for column in header)
