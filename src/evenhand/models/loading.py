@@ -15,6 +15,7 @@ from transformers import (
     AutoTokenizer,
 )
 
+from evenhand.core.progress import activity
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.backends import is_gguf
@@ -91,9 +92,11 @@ def load(ref: ModelRef) -> Loaded:
     source = _unadapted(ref)
     header = _gguf_header(source)
     with read_once_and_quietly() if header else nullcontext():
-        config, tokenizer, family = _load_parts(source)
+        with activity("reading configuration and tokenizer"):
+            config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
-        model = load_weights(ref, getattr(transformers, family.auto_class), dtype)
+        with activity("dequantising the weights" if header else "reading the weights"):
+            model = load_weights(ref, getattr(transformers, family.auto_class), dtype)
     if header:
         complete_tokenizer(tokenizer, header)
         config.architectures = [type(model).__name__]

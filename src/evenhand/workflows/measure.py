@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import Benchmark
-from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.progress import SILENT, Monitor, activity
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol
 from evenhand.data.predictions import Predictions
 from evenhand.instruments.association.evaluation import Evaluation
@@ -283,7 +283,9 @@ def _measure_suited(
         if out is None or known_name is None
         else claim_place(run_place(out, known_name), fingerprint_at=fingerprint_of_run, replace=fresh)
     ) as claim:
-        preparation = instrument.prepare(load(model, monitor=monitor), options, name=name)
+        loaded = load(model, monitor=monitor)
+        with activity("preparing the questions"):
+            preparation = instrument.prepare(loaded, options, name=name)
         return kept(preparation, out=out, fresh=fresh, monitor=monitor, claim=claim)
 
 
@@ -324,7 +326,8 @@ def _page_of(run: Run) -> Iterator[TextFile]:
     """The page of a run and what belongs beside it; what draws it is imported when there is something to draw."""
     from evenhand.reporting import page_files
 
-    return page_files(run)
+    with activity("drawing the page"):
+        yield from page_files(run)
 
 
 def _warn(name: str, warnings: Sequence[str], monitor: Monitor) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activity
 from evenhand.core.protocols import get_protocol
 from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import as_source, assemble, evaluation_record
@@ -150,7 +150,9 @@ def score_items(
     questions: list[tuple[Association, Question]] = []
     for task, method in methods.items():
         items = benchmark.of_task(task)
-        for item, asked in zip(items, questions_of(method, model.tokenizer, items), strict=True):
+        with activity("splitting texts into tokens"):
+            asked_of_items = questions_of(method, model.tokenizer, items)
+        for item, asked in zip(items, asked_of_items, strict=True):
             reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
             if isinstance(asked, str) or reason:
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}

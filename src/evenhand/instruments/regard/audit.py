@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activity
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.data.regard_prompts import PromptSet, load_prompts
 from evenhand.instruments.instrument import (
@@ -274,13 +274,15 @@ class RegardAudit(Preparation):
             source=self.prompts.name,
             left_out=_left_out(frame),
         )
-        sampled = self.labeller.label(texts)
-        run = assemble_regard(
-            self.record.model_copy(update={"warnings": (*self.record.warnings, *sampled.warnings)}),
-            sampled.texts,
-            replace(self.analysis, other_texts=sampled.other_texts),
-            lists=self.lists,
-        )
+        with activity("labelling texts"):
+            sampled = self.labeller.label(texts)
+        with activity("estimating"):
+            run = assemble_regard(
+                self.record.model_copy(update={"warnings": (*self.record.warnings, *sampled.warnings)}),
+                sampled.texts,
+                replace(self.analysis, other_texts=sampled.other_texts),
+                lists=self.lists,
+            )
         return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
 
 
