@@ -119,7 +119,10 @@ def load(ref: ModelRef) -> Loaded:
 def family_of(ref: ModelRef) -> Family:
     """The family of a model, from its configuration and tokenizer; its weights are not read."""
     source = _unadapted(ref)
-    with read_once_and_quietly() if _gguf_header(source) else nullcontext():
+    with (
+        activity(f"reading configuration and tokenizer of {ref.id}"),
+        read_once_and_quietly() if _gguf_header(source) else nullcontext(),
+    ):
         return _load_parts(source)[2]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.progress import SILENT, Monitor, activity
 from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.lab.regard import PlantedRegard, plant_texts
@@ -96,9 +96,10 @@ def default_classifier(ref: ModelRef, language: str, out: Path, monitor: Monitor
         monitor.warn(TOY_CLASSIFIER)
         texts = read_regard_texts([starter_file(language)], group="author")
         place = out / f"{STARTER_CLASSIFIER}-{language}"
-    train_regard_classifier(
-        texts, RegardTrainingOptions(language=language, size_seeds=0), out=place, monitor=monitor
-    )
+    with activity("training a classifier on the spot"):
+        train_regard_classifier(
+            texts, RegardTrainingOptions(language=language, size_seeds=0), out=place, monitor=monitor
+        )
     return place
 
 
