@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from running import Command
 
+from evenhand.core.experiments import Experiment
 from evenhand.instruments.malor.preparation import MalorPreparation
+from evenhand.lab.items import lab_probes
 from evenhand.runs.run import Run, open_run
 
 pytestmark = pytest.mark.torch
@@ -51,7 +53,7 @@ def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
     assert (tmp_path / "lab-decoder_malor_probes_en" / "report.html").is_file(), first.stderr
     again = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert "left as it is" in again.stderr
-    assert "holds another result" in refusal(
+    assert "differs in the option experiments" in refusal(
         run_evenhand_here, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
     )
 
@@ -181,7 +183,10 @@ def test_a_limit_asks_less(run_evenhand_here: Command, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = open_run(tmp_path / "lab-masked_malor_probes_en_limit-2")
     assert run.scores["structure"].n_unique() == 2
-    assert str(run.record.dataset.sample) == "sample of 2 of 48 structures"
+    assert (
+        str(run.record.dataset.sample)
+        == f"sample of 2 of {len(lab_probes().of(Experiment.HE_SHE))} structures"
+    )
 
 
 def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_path: Path) -> None:
@@ -204,7 +209,7 @@ def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_p
     )
 
     assert done.returncode == 0, done.stderr
-    (result,) = open_run(tmp_path / "r" / "lab-masked_malor_probes_en").results
+    (result,) = open_run(tmp_path / "r" / "lab-masked_malor_probes_en_limit-2").results
     assert {one.source: one.n for one in result.correlations} == {
         "bls_pct_female": len(OCCUPATIONS),
         "bergsma_pct_female": len(OCCUPATIONS),
@@ -240,7 +245,7 @@ def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, 
         "probe", "lab:masked", "--test", "crows-pairs", "--data", data, "--out", tmp_path / "r"
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "r" / "lab-masked_fr_crows-pairs" / "report.html").is_file()
+    assert (tmp_path / "r" / "lab-masked_crows-pairs_french_fr" / "report.html").is_file()
 
 
 def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand_here: Command, tmp_path: Path) -> None:

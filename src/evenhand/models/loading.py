@@ -91,7 +91,7 @@ def load(ref: ModelRef) -> Loaded:
     refuse_missing_adapters(ref)
     source = _unadapted(ref)
     header = _gguf_header(source)
-    with read_once_and_quietly() if header else nullcontext():
+    with activity(f"loading {ref.id}"), read_once_and_quietly() if header else nullcontext():
         with activity("reading configuration and tokenizer"):
             config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
