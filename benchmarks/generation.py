@@ -89,7 +89,7 @@ def main() -> None:
         temperature=PUBLISHED_DECODING.temperature,
         top_p=PUBLISHED_DECODING.top_p,
     )
-    write_texts(model, prompts.first(1), options)
+    write_texts(model, prompts.sampled(1), options)
     write_one_by_one(model, prompts, 1, options)
     texts = len(prompts.prompts) * given.texts
     batched = Duration.of(lambda: write_texts(model, prompts, options))

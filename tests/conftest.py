@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from evenhand.stats.resampling import Resampling
 
+# What a slow machine says while it works is in nobody's way; the tests of it ask for it.
+os.environ["EVENHAND_PROGRESS"] = "0"
+
 # A busy machine is slow, and no test may fail for that.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")

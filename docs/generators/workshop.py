@@ -158,6 +158,7 @@ def workshop() -> Iterator[Workshop]:
             COLUMNS=str(TERMINAL_WIDTH),
             LINES="50",
             NO_COLOR="1",
+            EVENHAND_PROGRESS="0",
             TERM="dumb",
             HOME=name,
             EVENHAND_OFFLINE="1",

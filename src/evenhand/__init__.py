@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
-    from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
+    from evenhand.workflows.measure import audit, evaluate, measure_all, probe
+    from evenhand.workflows.measurement_jobs import MeasurementJob
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.next_sentence import train_next_sentence
     from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
@@ -103,7 +104,7 @@ _HOME = {
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
     "Measurement": "evenhand.certificate",
-    "MeasurementJob": "evenhand.workflows.measure",
+    "MeasurementJob": "evenhand.workflows.measurement_jobs",
     "MitigatedModel": "evenhand.mitigation.mitigation",
     "Mitigation": "evenhand.mitigation.mitigation",
     "MitigationData": "evenhand.mitigation.mitigation",

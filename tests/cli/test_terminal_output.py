@@ -24,7 +24,6 @@ from evenhand.cli.output import (
     print_lines,
     print_table,
     progress_bar,
-    progress_lines,
     say,
     warn,
 )
@@ -200,15 +199,3 @@ def test_a_bar_says_when_only_what_has_no_count_is_left(monkeypatch: pytest.Monk
         report(2, 2)
 
     assert "scores, finishing" in screen.getvalue()
-
-
-def test_a_log_has_one_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    seconds = iter([0.0, 10.0, 59.0, 61.0, 80.0, 122.0, 190.0])
-    report = progress_lines("Asking gpt2", "sentences", clock=lambda: next(seconds))
-    for done in (100, 500, 1_600, 1_700, 2_400, 3_000):
-        report(done, 3_000)
-
-    assert capsys.readouterr().err.splitlines() == [
-        "Asking gpt2: 1,600 of 3,000 sentences",
-        "Asking gpt2: 2,400 of 3,000 sentences",
-    ]

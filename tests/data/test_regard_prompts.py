@@ -51,8 +51,15 @@ def test_another_language_comes_from_files(tmp_path: Path) -> None:
 def test_the_digest_follows_what_is_asked() -> None:
     prompts = load_prompts("en")
     assert prompts.sha256 == load_prompts("en").sha256
-    assert prompts.sha256 != prompts.first(3).sha256
-    assert [prompt.context for prompt in prompts.first(1).prompts] == [prompts.contexts[0]] * 2
+    assert prompts.sha256 != prompts.sampled(3).sha256
+
+
+def test_a_sample_has_contexts_of_every_kind_with_every_group() -> None:
+    prompts = load_prompts("en")
+    kinds = {context.kind for context in prompts.contexts}
+    few = prompts.sampled(len(kinds))
+    assert {context.kind for context in few.contexts} == kinds
+    assert [prompt.context for prompt in few.prompts] == [own for own in few.contexts for _ in few.groups]
 
 
 def test_one_group_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from evenhand.cli import main
 from evenhand.lab import building, embedded_models
 from evenhand.lab.embedded_models import RebuildCheck
 
-MODELS = ("lab-masked_en", "lab-masked-neutral_en", "lab-decoder_en", "lab-encoder-decoder_en")
+MODELS = tuple(
+    f"lab-{model}_association_lab_en" for model in ("masked", "masked-neutral", "decoder", "encoder-decoder")
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def test_audit_without_a_model_measures_the_embedded_ones_and_finds_what_was_pla
         record = json.loads((tmp_path / name / "record.json").read_text(encoding="utf-8"))
         page = (tmp_path / name / "report.html").read_text(encoding="utf-8")
         assert (record["dataset"]["name"], record["dataset"]["language"]) == ("lab", "en")
-        assert record["model"]["id"] == name.removesuffix("_en").replace("-", ":", 1)
+        assert record["model"]["id"] == name.partition("_")[0].replace("-", ":", 1)
         assert record["model"]["planted"]["strength"] == (0 if "neutral" in name else 2)
         assert name in page
         assert [run["tasks"][task]["n"] for task in ("intrasentence", "intersentence")] == [192, 192]
@@ -74,7 +76,7 @@ def test_audit_without_a_model_measures_the_embedded_ones_and_finds_what_was_pla
             else:
                 assert found["SS"]["value"] > 75
                 assert found["SS"]["low"] > 50
-    assert "lab-masked_en: A calibration model of the lab" in done.stderr
+    assert "lab-masked_association_lab_en: A calibration model of the lab" in done.stderr
     assert "nothing was planted" in done.stderr
 
 
@@ -84,7 +86,9 @@ def test_other_data_can_be_asked_for(call: Call, tmp_path: Path) -> None:
 
     assert done.code == 0
     assert run["tasks"]["overall"]["n"] + run["tasks"]["overall"]["skipped"] == 8
-    record = json.loads((tmp_path / "lab-masked_en" / "record.json").read_text(encoding="utf-8"))
+    record = json.loads(
+        (tmp_path / "lab-masked_association_starter_en_limit-4" / "record.json").read_text(encoding="utf-8")
+    )
     assert record["dataset"]["name"] == "starter"
 
 
@@ -136,8 +140,10 @@ def test_build_writes_a_folder_that_audit_measures_in_its_language(
 
     audited = call("audit", folder, "--limit", "4", "--out", tmp_path / "runs", "--json")
     (run,) = json.loads(audited.stdout)["runs"]
-    assert (run["name"], run["language"]) == ("mine_de", "de")
-    record = json.loads((tmp_path / "runs" / "mine_de" / "record.json").read_text(encoding="utf-8"))
+    assert (run["name"], run["language"]) == ("mine_association_lab_de_limit-4", "de")
+    record = json.loads(
+        (tmp_path / "runs" / "mine_association_lab_de_limit-4" / "record.json").read_text(encoding="utf-8")
+    )
     assert record["dataset"]["name"] == "lab"
     planted = record["model"]["planted"]
     assert planted.pop("occupations")["Pflegekraft"] == 0.6

@@ -100,7 +100,7 @@ def test_a_layout_a_backend_and_a_measure_go_through_an_audit(
     held = evenhand(*command, "--fail-if", "margin>99")
     assert held.returncode == 4
     assert "margin>99 holds" in held.stderr
-    page = (tmp_path / "wordy-0.5_en" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "wordy-0.5_association_en" / "report.html").read_text(encoding="utf-8")
     assert "Preference margin" in page
 
 
@@ -112,17 +112,23 @@ def test_an_instrument_goes_through_probe_compare_and_report(
         assert done.returncode == 0, done.stderr
         assert "Endings" in done.stdout or "endings" in done.stdout
     evenhand("audit", "wordy:1", "--data", triples, "--out", tmp_path)
-    first, second = tmp_path / "wordy-0.5_en_endings", tmp_path / "wordy-1_en_endings"
+    first, second = tmp_path / "wordy-0.5_endings_en", tmp_path / "wordy-1_endings_en"
 
     (comparison,) = printed(evenhand("compare", first, second, "--json"))["comparisons"]
     assert comparison["instrument"] == "endings"
     (row,) = comparison["differences"]
     assert (row["first"], row["second"], row["measure"]) == (0, 0, "first_ending")
     page = tmp_path / "page.html"
-    done = evenhand("report", first, second, tmp_path / "wordy-1_en", "--out", page)
+    done = evenhand("report", first, second, tmp_path / "wordy-1_association_en", "--out", page)
     assert done.returncode == 0, done.stderr
     written = page.read_text(encoding="utf-8")
-    for name in ("Endings", "wordy-0.5_en_endings", "wordy-1_en_endings", "wordy-1_en", "First ending"):
+    for name in (
+        "Endings",
+        "wordy-0.5_endings_en",
+        "wordy-1_endings_en",
+        "wordy-1_association_en",
+        "First ending",
+    ):
         assert name in written
     gated = evenhand(
         "probe", "wordy:1", "--test", "endings", "--out", tmp_path, "--fail-if", "first_ending<50"
@@ -134,7 +140,7 @@ def test_options_of_its_own_can_be_set_and_others_are_refused(evenhand: Command,
     probe = ["probe", "wordy:1", "--test", "endings", "--out", tmp_path]
 
     assert evenhand(*probe, "--set", "mark=!").returncode == 0
-    record = json.loads((tmp_path / "wordy-1_en_endings" / "record.json").read_text(encoding="utf-8"))
+    record = json.loads((tmp_path / "wordy-1_endings_en" / "record.json").read_text(encoding="utf-8"))
     assert record["options"] == {"mark": "!"}
     refused = evenhand(*probe, "--layer", "2")
     assert refused.returncode == 2

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from running import Command
 
+from evenhand.core.experiments import Experiment
 from evenhand.instruments.malor.preparation import MalorPreparation
+from evenhand.lab.items import lab_probes
 from evenhand.runs.run import Run, open_run
 
 pytestmark = pytest.mark.torch
@@ -48,10 +50,10 @@ def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
     run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     first = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
-    assert (tmp_path / "lab-decoder_en_malor" / "report.html").is_file(), first.stderr
+    assert (tmp_path / "lab-decoder_malor_probes_en" / "report.html").is_file(), first.stderr
     again = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert "left as it is" in again.stderr
-    assert "holds another result" in refusal(
+    assert "differs in the option experiments" in refusal(
         run_evenhand_here, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
     )
 
@@ -69,18 +71,18 @@ def test_no_bar_is_shown_where_nothing_is_asked(
     monkeypatch.setattr("evenhand.cli.output.progress_bar", bar)
     for _ in range(2):
         run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
-    assert bars == ["lab-decoder_en_malor"]
+    assert bars == ["lab-decoder_malor_probes_en"]
 
 
 def test_two_probes_share_a_page(run_evenhand_here: Command, tmp_path: Path) -> None:
     models = ("lab:masked", "lab:masked-neutral")
     run_evenhand_here("probe", *models, "-e", "he-she", "--out", str(tmp_path), *FEW)
-    folders = [str(tmp_path / f"{model.replace(':', '-')}_en_malor") for model in models]
+    folders = [str(tmp_path / f"{model.replace(':', '-')}_malor_probes_en") for model in models]
     done = run_evenhand_here("report", *folders, "--out", str(tmp_path / "both.html"))
     assert done.returncode == 0
     text = (tmp_path / "both.html").read_text(encoding="utf-8")
-    assert "lab-masked_en_malor" in text
-    assert "lab-masked-neutral_en_malor" in text
+    assert "lab-masked_malor_probes_en" in text
+    assert "lab-masked-neutral_malor_probes_en" in text
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_occupations_that_the_tokenizer_does_not_know_are_counted(
     assert by_name["Ж"] == (None, None)
     assert by_name["plumber"][0] > by_name["plumber"][1]
     assert by_name["nurse"][0] < by_name["nurse"][1]
-    assert "Warning: lab-masked_en_malor: he-she, gender: skipped, because" in done.stderr
+    assert "Warning: lab-masked_malor_probes_en: he-she, gender: skipped, because" in done.stderr
     assert ": 2 (Ж)." in done.stderr
 
 
@@ -179,9 +181,12 @@ def test_a_limit_asks_less(run_evenhand_here: Command, tmp_path: Path) -> None:
     done = run_evenhand_here("probe", "lab:masked", "-e", "he-she", "--limit", "2", "--out", tmp_path, *FEW)
 
     assert done.returncode == 0, done.stderr
-    run = open_run(tmp_path / "lab-masked_en_malor")
+    run = open_run(tmp_path / "lab-masked_malor_probes_en_limit-2")
     assert run.scores["structure"].n_unique() == 2
-    assert run.record.options["limit"] == 2
+    assert (
+        str(run.record.dataset.sample)
+        == f"sample of 2 of {len(lab_probes().of(Experiment.HE_SHE))} structures"
+    )
 
 
 def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_path: Path) -> None:
@@ -204,7 +209,7 @@ def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_p
     )
 
     assert done.returncode == 0, done.stderr
-    (result,) = open_run(tmp_path / "r" / "lab-masked_en_malor").results
+    (result,) = open_run(tmp_path / "r" / "lab-masked_malor_probes_en_limit-2").results
     assert {one.source: one.n for one in result.correlations} == {
         "bls_pct_female": len(OCCUPATIONS),
         "bergsma_pct_female": len(OCCUPATIONS),
@@ -240,7 +245,7 @@ def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, 
         "probe", "lab:masked", "--test", "crows-pairs", "--data", data, "--out", tmp_path / "r"
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "r" / "lab-masked_fr_crows-pairs" / "report.html").is_file()
+    assert (tmp_path / "r" / "lab-masked_crows-pairs_french_fr" / "report.html").is_file()
 
 
 def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand_here: Command, tmp_path: Path) -> None:

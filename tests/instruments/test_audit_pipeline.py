@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import builders
@@ -91,15 +92,26 @@ def test_values_that_are_no_numbers_name_their_item(
     assert all("NaN or infinite" in reason.reason for reason in run.result.skipped)
 
 
-def test_limit_takes_the_first_items_of_each_task(menagerie: Zoo, quick: eh.Resampling) -> None:
+def test_limit_takes_as_many_items_of_each_task_and_the_record_says_so(
+    menagerie: Zoo, quick: eh.Resampling
+) -> None:
     run = eh.audit(menagerie.model("gpt2"), "starter", options=eh.AuditOptions(limit=5, resampling=quick))
     assert {task: result.n for task, result in run.result.tasks.items()} == {
         "intrasentence": 5,
         "intersentence": 5,
         "overall": 10,
     }
-    first = [item.id for item in eh.load_dataset("starter").of_task(Task.INTRASENTENCE)[:5]]
-    assert run.items()["item"].to_list()[:5] == first
+    assert run.scores["cluster"].n_unique() > 5
+    assert run.record.dataset.items == 10
+    assert str(run.record.dataset.sample) == "sample of 10 of 96 items"
+
+
+def test_the_sample_of_a_record_is_of_the_tasks_that_are_asked(menagerie: Zoo, quick: eh.Resampling) -> None:
+    options = eh.AuditOptions(limit=5, tasks=(Task.INTRASENTENCE,), resampling=quick)
+    run = eh.audit(menagerie.model("gpt2"), "starter", options=options)
+    assert str(run.record.dataset.sample) == "sample of 5 of 48 items"
+    whole = eh.audit(menagerie.model("gpt2"), "starter", options=replace(options, limit=48))
+    assert whole.record.dataset.sample is None
 
 
 def test_token_log_probabilities_explain_the_score(menagerie: Zoo, quick: eh.Resampling) -> None:

@@ -175,7 +175,11 @@ def test_the_record_says_what_determines_the_result(
     again = probe_cosine(str(menagerie.folder("bert")), tmp_path / "pairs.tsv", layer=2, resampling=quick)
     other = probe_cosine(model, pairs, layer=1, name="mine", resampling=quick)
 
-    assert (run.record.instrument, run.record.language, run.record.name) == ("cosine", "en", "bert_en_cosine")
+    assert (run.record.instrument, run.record.language, run.record.name) == (
+        "cosine",
+        "en",
+        "bert_cosine_pairs.tsv_en",
+    )
     assert (run.record.dataset.name, run.record.dataset.sha256) == ("pairs.tsv", pairs.sha256)
     assert run.record.options["layer"] == 2
     assert run.record.fingerprint == again.record.fingerprint != other.record.fingerprint

@@ -108,12 +108,12 @@ def test_a_run_has_both_scores_of_every_pair_and_says_what_was_asked(menagerie: 
     assert {name: group.n for name, group in result.by_bias_type.items()} == {"age": 5, "profession": 5}
     record = run.record
     assert (record.name, record.instrument, record.language) == (
-        f"{name}_en_crows-pairs",
+        f"{name}_crows-pairs_tiny_en",
         "crows-pairs",
         "en",
     )
     assert (record.dataset.name, record.dataset.sha256) == ("tiny", "0" * 64)
-    assert record.options["limit"] is None
+    assert record.dataset.sample is None
     assert record.statistics.confidence == 0.9
     options = CrowsPairsOptions(data=MANY, resampling=Resampling(confidence=0.9))
     assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint

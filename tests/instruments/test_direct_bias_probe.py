@@ -121,7 +121,7 @@ def test_the_record_says_what_determines_the_result(
     )
     opened = open_run(run.save(tmp_path / "run"))
 
-    assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_en_direct-bias")
+    assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_direct-bias_corpus_en")
     assert set(run.record.data) == {"professions", "gendered words"}
     assert run.record.options["layer"] == 1
     assert run.record.options["pronouns"] == ["he", "she"]

@@ -155,7 +155,7 @@ def test_a_built_model_is_audited_on_the_labs_items_in_its_own_language(
     run = eh.audit(str(folder), options=eh.AuditOptions(resampling=quick, limit=10))
 
     assert (run.record.dataset.name, run.record.dataset.language) == ("lab", "de")
-    assert run.name == "mine_de"
+    assert run.name == "mine_association_lab_de_limit-10"
     assert run.record.model is not None
     assert run.record.model.planted is not None
     assert identity(run.record.model.planted) == ("decoder", 1.0, "de", 0)

@@ -112,7 +112,7 @@ def test_an_embedded_model_is_audited_on_the_labs_items_and_its_record_says_what
 ) -> None:
     run = eh.audit("lab:decoder", options=eh.AuditOptions(resampling=quick, limit=5))
 
-    assert run.name == "lab-decoder_en"
+    assert run.name == "lab-decoder_association_lab_en_limit-5"
     assert (run.record.dataset.name, run.record.dataset.language) == ("lab", "en")
     assert run.record.model is not None
     assert run.record.model.id == "lab:decoder"

@@ -239,5 +239,5 @@ def test_the_page_says_that_weights_were_dequantised(
 ) -> None:
     done = run_evenhand_here("audit", str(quantised), "--limit", "2", "--out", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "runs" / "Tiny.Q4_1_en" / "report.html").read_text()
+    page = (tmp_path / "runs" / "Tiny.Q4_1_association_starter_en_limit-2" / "report.html").read_text()
     assert "fp32 on cpu, dequantised from GGUF Q4_1" in page

@@ -15,7 +15,7 @@ from running import Command
 pytestmark = [NEEDS_REGARD, pytest.mark.torch]
 pytest.importorskip("simplemma")
 
-RUN = "lab-decoder_en_regard"
+RUN = "lab-decoder_regard_prompts_en"
 QUICK = ("--device", "cpu", "--texts", 4, "--new-tokens", 10, "--resamples", 200)
 
 
@@ -25,12 +25,12 @@ def test_tables_say_how_groups_are_spoken_of(
     told = run_evenhand_here(
         "regard", "audit", "lab:decoder", "--classifier", trained_folder, "--out", tmp_path, *QUICK
     )
-    assert "lab-decoder_en_regard" in told.stdout
+    assert "lab-decoder_regard_prompts_en" in told.stdout
     assert "net regard" in told.stdout
     assert "caregiving" in told.stdout
     assert "Jensen-Shannon" in told.stdout
     assert "With fewer than 10" in told.stderr
-    assert (tmp_path / "lab-decoder_en_regard" / "report.html").is_file()
+    assert (tmp_path / "lab-decoder_regard_prompts_en" / "report.html").is_file()
     again = run_evenhand_here(
         "regard", "audit", "lab:decoder", "--classifier", trained_folder, "--out", tmp_path, *QUICK
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,20 @@ from store_jobs import ONE, fingerprint_at
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
 from evenhand.data.winogender import PronounPair, PronounPairs
 from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.direct_bias.instrument import DirectBiasOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.claims import BusyError
-from evenhand.runs.run import INSTRUMENTS
+from evenhand.runs.records import RECORD_FILE
+from evenhand.runs.run import INSTRUMENTS, run_place
+from evenhand.runs.run_differences import refuse_other_run
 from evenhand.runs.store import open_job
+from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
 
 MODEL = "fake:a-model-that-must-not-be-loaded"
@@ -37,7 +43,7 @@ def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(loader, refuse)
 
 
-@pytest.fixture(params=["association", "malor", "crows-pairs", "cosine", "direct-bias"])
+@pytest.fixture(params=["association", "malor", "crows-pairs", "cosine", "direct-bias", "knowledge"])
 def instrument(request: pytest.FixtureRequest) -> Instrument[Any]:
     known: Instrument[Any] = INSTRUMENTS.get(request.param)
     return known
@@ -56,6 +62,7 @@ def options(instrument: Instrument[Any], tmp_path: Path) -> InstrumentOptions:
         "crows-pairs": InstrumentOptions(data=pair_set(pair(), language="fr")),
         "cosine": CosineOptions(data=PronounPairs("tiny", (pronouns,), "0" * 64)),
         "direct-bias": DirectBiasOptions(corpus=(corpus,)),
+        "knowledge": KnowledgeOptions(limit=6),
     }
     return choices[instrument.name]
 
@@ -66,6 +73,24 @@ def test_the_name_of_a_run_is_known_before_its_model_is_loaded(
     model = FakeModel(lambda _: 0.1)
     preparation = instrument.prepare(model, options)
     assert instrument.run_name(model.ref, options) == preparation.record.name
+
+
+def test_a_finished_run_is_opened_whatever_its_record_learnt_from_the_model(
+    instrument: Instrument[Any], options: InstrumentOptions, tmp_path: Path
+) -> None:
+    preparation = instrument.prepare(FakeModel(lambda _: 0.1), options)
+    place = run_place(tmp_path, preparation.record.name)
+    place.mkdir()
+    (place / RECORD_FILE).write_text(preparation.record.model_dump_json(), encoding="utf-8")
+    planned = instrument.planned_record(ModelRef(id=MODEL), options, name=place.name)
+    assert planned is not None
+
+    refuse_other_run(place, planned, is_planned=True)
+    other = replace(options, resampling=Resampling(resamples=123))
+    planned = instrument.planned_record(ModelRef(id=MODEL), other, name=place.name)
+    assert planned is not None
+    with pytest.raises(EvenhandError, match="differs in the number of resamples"):
+        refuse_other_run(place, planned, is_planned=True)
 
 
 @pytest.mark.usefixtures("no_loading")
@@ -106,8 +131,8 @@ def test_a_place_is_held_while_its_model_is_loaded(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("place", "arguments"),
     [
-        ("lab-masked_en", ("audit", "lab:masked", "--out", ".")),
-        ("lab-masked_en_malor", ("probe", "lab:masked", "--out", ".")),
+        ("lab-masked_association_lab_en", ("audit", "lab:masked", "--out", ".")),
+        ("lab-masked_malor_probes_en", ("probe", "lab:masked", "--out", ".")),
         ("model", ("mitigate", "equalise", "lab:masked", "--out", "model")),
         ("model", ("mitigate", "counterfactual", "lab:masked", "--out", "model", "--fresh")),
     ],

@@ -65,7 +65,7 @@ def audited(options: RegardOptions, out: Path, model: ModelRef = DECODER) -> Run
 
 def test_a_run_has_raw_and_clean_texts_labels_and_content(options: RegardOptions, tmp_path: Path) -> None:
     run = audited(options, tmp_path)
-    kept = open_run(tmp_path / "lab-decoder_en_regard")
+    kept = open_run(tmp_path / "lab-decoder_regard_prompts_en")
     assert kept.scores.equals(run.scores)
     assert len(run.scores) + sum(run.record.skipped.values()) == 120
     for row in run.scores.iter_rows(named=True):
@@ -149,13 +149,13 @@ def test_groups_stay_in_the_order_of_their_file(options: RegardOptions, tmp_path
 def test_an_interrupted_audit_goes_on_and_gives_the_same(options: RegardOptions, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         audit_regard([DECODER], options, out=tmp_path / "stopped", monitor=StoppingMonitor())
-    (left,) = leftovers(tmp_path / "stopped" / "lab-decoder_en_regard")
+    (left,) = leftovers(tmp_path / "stopped" / "lab-decoder_regard_prompts_en")
     kept = sorted(path.name for path in (left / "answers").iterdir())
     assert 0 < len(kept) < 3
     resumed, whole = (audited(options, tmp_path / name) for name in ("stopped", "whole"))
     assert resumed.scores.equals(whole.scores)
     assert resumed.results == whole.results
-    assert not leftovers(tmp_path / "stopped" / "lab-decoder_en_regard")
+    assert not leftovers(tmp_path / "stopped" / "lab-decoder_regard_prompts_en")
 
 
 def test_a_prefix_has_a_run_of_its_own_that_is_compared_with_that_without(
@@ -163,7 +163,7 @@ def test_a_prefix_has_a_run_of_its_own_that_is_compared_with_that_without(
 ) -> None:
     plain = audited(options, tmp_path)
     prefixed = audited(options, tmp_path, DECODER.model_copy(update={"prefix": "The nurse sat. "}))
-    assert prefixed.name.startswith("lab-decoder_en_regard-prefix-the-nurse-sat-")
+    assert prefixed.name.startswith("lab-decoder_regard_prompts_en-prefix-the-nurse-sat-")
     assert prefixed.record.model is not None
     assert prefixed.record.model.prefix == "The nurse sat. "
     assert not any("nurse sat" in text for text in prefixed.scores["text"])

@@ -27,6 +27,7 @@ from evenhand.cli.next_sentence import convert_head_command, next_sentence_pairs
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
 from evenhand.cli.problems import problems_command
+from evenhand.cli.pulse import signs_of_life
 from evenhand.cli.regard import regard_app
 from evenhand.cli.repair import repair_command
 from evenhand.cli.report import report_command
@@ -57,6 +58,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -65,6 +67,8 @@ def _root(
 
     Start with `evenhand audit`, which measures the embedded models, then `evenhand audit --help`.
     """
+    if context.invoked_subcommand != "serve":  # which waits for people
+        context.with_resource(signs_of_life())
 
 
 app.command("audit", cls=CommandWithNames)(audit_command)

@@ -42,6 +42,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 
@@ -80,7 +81,12 @@ TaskNames = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, typer.Option(help="Only the first items of each task.", min=1, rich_help_panel=DATA)
+    int | None,
+    typer.Option(
+        help="Only a sample of this many items of each task, spread over target terms; always the same one.",
+        min=1,
+        rich_help_panel=DATA,
+    ),
 ]
 Inter = Annotated[
     str | None,
@@ -120,6 +126,7 @@ def audit_command(
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     out: RunsFolder = DEFAULT_RUNS,
+    name: RunName = None,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     fail_if: FailIf = None,
@@ -169,6 +176,7 @@ def audit_command(
         memory=memory,
     )
     languages = [part.strip() for part in language.split(",")] if language else [None]
+    refuse_name_of_several(name, len(references) * len(languages))
     _refuse_unused(tasks, data=data, inter=inter, score=score, encoding=encoding)
     if data is not None and len(languages) > 1 and Path(data).is_file():
         raise EvenhandError(
@@ -186,11 +194,13 @@ def audit_command(
     translated_from = source_of_data(data, source=source, monitor=monitor) if data else None
 
     from evenhand.instruments.association.instrument import AuditOptions
-    from evenhand.workflows.measure import MeasurementJob, measure_all
+    from evenhand.workflows.measure import measure_all
+    from evenhand.workflows.measurement_jobs import MeasurementJob
 
     measurements = [
         MeasurementJob(
             model=reference,
+            name=name,
             options=AuditOptions(
                 data=benchmark,
                 language=chosen,

@@ -100,11 +100,11 @@ def compare_command(
 
     `evenhand compare runs/base runs/mitigated`
 
-    `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
+    `evenhand compare runs/bert_*_en runs/bert_*_de runs/bert_*_fr --all-pairs --format latex`
 
-    `evenhand compare runs/before_en runs/after_en runs/before_en_malor runs/after_en_malor`
+    `evenhand compare runs/before_* runs/after_*`
 
-    `evenhand compare runs/bert_en runs/bert_de --changes translations/de`
+    `evenhand compare runs/bert_*_en runs/bert_*_de --changes translations/de`
 
     `evenhand compare base/samples_crows_pairs_english.jsonl tuned/samples_crows_pairs_english.jsonl`
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +33,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, say
 from evenhand.cli.results import ASSOCIATION, fail_if_conditions_hold, print_evaluated, show_results
+from evenhand.cli.run_names import run_names
 from evenhand.core.errors import EvenhandError
 from evenhand.core.protocols import DEFAULT_PROTOCOL, PAIR_PROTOCOLS, PROTOCOLS
 
@@ -176,16 +177,3 @@ def evaluate_command(
     else:
         show_results(runs, form=format_, json=json)
     fail_if_conditions_hold(conditions, runs)
-
-
-def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
-    """A name for each file: the one given, the file's, or the file's with its folder's where files share one."""
-    from evenhand.workflows.show import names_of_files
-
-    if name is not None:
-        if len(predictions) > 1:
-            raise EvenhandError("--name is for one file; several get the names of their files.")
-        if not name.strip() or name != Path(name).name or name.startswith("."):
-            raise EvenhandError(f"{name!r} cannot be the name of a folder. Use letters, digits, '-' and '_'.")
-        return {predictions[0]: name}
-    return names_of_files(predictions)

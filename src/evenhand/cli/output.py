@@ -6,15 +6,15 @@ Tables in narrow terminals break their lines between words, never inside a name,
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from evenhand.cli.pulse import running_pulse, speed_words
 from evenhand.cli.streams import give_up, leave_without_reader
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activities, activity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,13 +58,27 @@ def console(*, error: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             leave_without_reader()
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            make_room()
+            super().print(*objects, **options)
+
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else PIPED_WIDTH
     return OutputConsole(stderr=error, highlight=False, markup=False, emoji=False, width=width)
 
 
+def make_room() -> None:
+    """Take away what stands in the way of something that is about to be printed."""
+    pulse = running_pulse()
+    if pulse is not None:
+        pulse.make_room()
+
+
 def say(message: str) -> None:
-    """A message beside the result."""
+    """A message beside the result; the first says what the command does."""
+    pulse = running_pulse()
+    if pulse is not None:
+        pulse.name_command(message)
     _print_beside(message)
 
 
@@ -97,6 +111,7 @@ def _wrapped(text: str, width: int) -> str:
 
 def print_text(text: str) -> None:
     """Text for machines, as it is."""
+    make_room()
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
@@ -264,36 +279,44 @@ def exit_when_interrupted() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-SECONDS_BETWEEN_LINES = 60.0
-"""In a log, so that an hour of work is seen to go on and still leaves the log short."""
-
-
-def progress_lines(
-    description: str, unit: str, *, clock: Callable[[], float] = time.monotonic
-) -> Callable[[int, int], None]:
-    """Say about once a minute what is done; short work says nothing."""
-    last = clock()
-
-    def report(done: int, total: int) -> None:
-        nonlocal last
-        now = clock()
-        if done < total and now - last >= SECONDS_BETWEEN_LINES:
-            last = now
-            say(f"{description}: {done:,} of {total:,} {unit}")
-
-    return report
+@contextmanager
+def asking_somebody() -> Iterator[None]:
+    """Nothing is printed beside a question that waits for its answer."""
+    pulse = running_pulse()
+    with pulse.paused() if pulse else nullcontext():
+        yield
 
 
 @contextmanager
 def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
-    """A bar with what is done, how fast, and the time left; a line now and then where nobody watches a terminal."""
-    if not sys.stderr.isatty():
-        yield progress_lines(description, unit)
-        return
+    """A bar with what is done, how fast, and the time left; where nobody watches a terminal, see ``pulse``."""
+    with activity(description, unit) as note_progress:
+        if not sys.stderr.isatty():
+            yield note_progress
+            return
+        with asking_somebody(), _bar(description, unit) as draw:
+
+            def report(done: int, total: int) -> None:
+                note_progress(done, total)
+                draw(done, total)
+
+            yield report
+
+
+@contextmanager
+def _bar(description: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class ActivityColumn(TextColumn):
+        """What is done at the moment, also by code that knows no bar."""
+
+        def render(self, task: Any) -> Text:
+            parts = dict.fromkeys(own.title for own in activities() if own.title != description)
+            return Text(", ".join([task.description, *parts]))
 
     columns = (
-        TextColumn("{task.description}"),
+        ActivityColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
@@ -303,9 +326,9 @@ def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[in
     with Progress(*columns, console=console(error=True), transient=True) as bar:
         shown = bar.add_task(description, total=None, speed="")
 
-        def report(done: int, total: int) -> None:
+        def draw(done: int, total: int) -> None:
             elapsed = bar.tasks[0].elapsed or 0
-            speed = f"{done / elapsed:,.0f} {unit}/s" if elapsed and done / elapsed >= 1 else ""
+            speed = speed_words(done / elapsed, unit) if elapsed and done else ""
             if done < total:
                 bar.update(shown, completed=done, total=total, speed=speed)
             else:  # what is left, statistics and the page, has no count: the bar moves to and fro
@@ -313,4 +336,4 @@ def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[in
                     shown, description=f"{description}, finishing", completed=done, total=None, speed=""
                 )
 
-        yield report
+        yield draw

@@ -41,6 +41,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 
 Test = Annotated[
     str, typer.Option("--test", "-t", help="What is measured: $instruments.", rich_help_panel=SCORING)
@@ -158,7 +159,8 @@ Corpus = Annotated[
 Limit = Annotated[
     int | None,
     typer.Option(
-        help="Only the first items; malor: the first structures of each experiment.",
+        help="Only a sample of this many items, spread over what they are about; always the same one. malor: of the "
+        "structures of each experiment; direct-bias: the first sentences.",
         min=1,
         rich_help_panel=DATA,
     ),
@@ -193,6 +195,7 @@ def probe_command(
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     out: RunsFolder = DEFAULT_RUNS,
+    name: RunName = None,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     fail_if: FailIf = None,
@@ -232,7 +235,8 @@ def probe_command(
     )
     from evenhand.cli.options import options_from
     from evenhand.runs.run import INSTRUMENTS
-    from evenhand.workflows.measure import MeasurementJob, measure_all
+    from evenhand.workflows.measure import measure_all
+    from evenhand.workflows.measurement_jobs import MeasurementJob
 
     instrument = INSTRUMENTS.get(test)
     options = options_from(
@@ -261,8 +265,10 @@ def probe_command(
         settings=settings or (),
         unused=instrument.unused_options,
     )
+    refuse_name_of_several(name, len(references))
     measurements = [
-        MeasurementJob(model=reference, instrument=test, options=options) for reference in references
+        MeasurementJob(model=reference, instrument=test, options=options, name=name)
+        for reference in references
     ]
     if corpus and test == "knowledge":
         mention_noun_list(language)

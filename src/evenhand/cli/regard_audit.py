@@ -47,6 +47,7 @@ from evenhand.cli.output import (
 from evenhand.cli.regard_content import GapMargin, Lexicon, Occupations, Reviewed
 from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def audit_regard_command(
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     out: RunsFolder = DEFAULT_RUNS,
+    name: RunName = None,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     fail_if: FailIf = None,
@@ -182,6 +184,7 @@ def audit_regard_command(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
+    refuse_name_of_several(name, len(references))
     if prefix is not None:
         references = [with_prefix(reference, prefix) for reference in references]
     from evenhand.instruments.regard.audit import RegardOptions
@@ -209,7 +212,9 @@ def audit_regard_command(
         resampling=resampling(resamples, seed, confidence),
     )
     with exit_when_interrupted():
-        runs = audit_regard(references, options, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
+        runs = audit_regard(
+            references, options, name=name, out=out, on=on, fresh=fresh, monitor=TerminalMonitor()
+        )
     if json:
         print_json({"runs": [_run_json(run) for run in runs]})
     elif format_ is TableChoice.TABLE:
@@ -222,7 +227,8 @@ def audit_regard_command(
 
 def _run_json(run: Run) -> dict[str, Any]:
     result: RegardResult = run.result
-    return {"name": run.name, **regard_json(result), "skipped": run.record.skipped}
+    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
+    return {"name": run.name, **sample, **regard_json(result), "skipped": run.record.skipped}
 
 
 def _print_run(run: Run) -> None:

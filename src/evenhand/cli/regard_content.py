@@ -216,9 +216,9 @@ def review_matches_command(
 
     **Examples**
 
-    `evenhand regard review runs/my-model_en_regard --reviewer Ann --per-group 100`
+    `evenhand regard review runs/my-model_regard_prompts_en --reviewer Ann --per-group 100`
 
-    `evenhand regard review runs/my-model_en_regard --collect --out reviewed.csv`
+    `evenhand regard review runs/my-model_regard_prompts_en --collect --out reviewed.csv`
     """
     require_extra("web", purpose="evenhand regard review")
     from evenhand.runs.run import open_run

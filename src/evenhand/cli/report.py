@@ -58,7 +58,7 @@ def report_command(
 
     `evenhand report runs/gpt2 --format model-card >> README.md`
 
-    `evenhand report runs/before_en runs/before_en_malor --out before.html`
+    `evenhand report runs/before_* --out before.html`
 
     `evenhand report runs/* --format paper-latex --out table.tex`
 

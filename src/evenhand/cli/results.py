@@ -85,10 +85,11 @@ def _entries(run: Run) -> list[dict[str, Any]]:
     """The results of a run as the machine-readable contract has them; details are in the run folder."""
     from evenhand.reporting.probes.tables import probe_json
 
+    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
     if run.record.instrument == ASSOCIATION:
-        return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
+        return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}}) | sample]
     entries: list[dict[str, Any]] = probe_json([run])["runs"]
-    return entries
+    return [entry | sample for entry in entries]
 
 
 def _show_association(run: Run) -> None:
@@ -96,7 +97,7 @@ def _show_association(run: Run) -> None:
 
     target = console()
     dataset = run.record.dataset
-    target.print(f"{run.name}   {dataset.name} ({dataset.language})   {run.result.protocol}", style="bold")
+    target.print(f"{run.name}   {dataset.title} ({dataset.language})   {run.result.protocol}", style="bold")
     print_table(_widest_that_fits(run, target))
     interpretation = interpret_association(run)
     target.print(f"{interpretation.verdict}. {' '.join(interpretation.sentences)}\n")
@@ -133,6 +134,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
     for row in rows:
         table.add_row(*row)
     print_table(table)
+    print_lines(f"{run.name}: {run.record.dataset.sample}." for run in runs if run.record.dataset.sample)
     print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))
     print_lines(f"{run.name}: {line}" for run in runs for line in correlation_lines(run))
 

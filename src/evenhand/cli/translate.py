@@ -14,6 +14,7 @@ import typer
 from evenhand.cli.options import EXECUTION, OUTPUT, AllowPickleWeights, Fresh, Json
 from evenhand.cli.output import (
     TerminalMonitor,
+    asking_somebody,
     exit_when_interrupted,
     plain_table,
     print_json,
@@ -236,7 +237,8 @@ def is_agreed_to(cost: TranslationEstimate, *, yes: bool, estimate: bool = False
     if yes:
         return True
     if sys.stdin.isatty():
-        return typer.confirm("Translate now?", default=False, err=True)
+        with asking_somebody():
+            return typer.confirm("Translate now?", default=False, err=True)
     if estimate:
         return False
     raise EvenhandError(

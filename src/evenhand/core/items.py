@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+from evenhand.core.sampling import sample
+
 
 class Label(StrEnum):
     """What a candidate stands for."""
@@ -106,6 +108,15 @@ class Benchmark:
         present = {item.task for item in self.items}
         return tuple(task for task in Task if task in present)
 
+    def sampled(self, limit: int | None) -> Benchmark:
+        """The same with a sample of each task over its clusters; all items if there is no limit."""
+        if limit is None:
+            return self
+        samples = (
+            sample(self.of_task(task), limit, cluster=lambda item: item.cluster, part=task) for task in Task
+        )
+        return replace(self, items=tuple(item for own in samples for item in own))
+
 
 CULTURE_SPECIFIC = "culture-specific"
 """How the mark of an item begins that makes no sense in the culture of its language."""
@@ -195,9 +206,9 @@ class PairSet:
     def __iter__(self) -> Iterator[SentencePair]:
         return iter(self.pairs)
 
-    def first(self, limit: int | None) -> PairSet:
-        """The same with the first pairs only; all of them if there is no limit."""
-        return self if limit is None else replace(self, pairs=self.pairs[:limit])
+    def sampled(self, limit: int | None) -> PairSet:
+        """The same with a sample of the pairs over bias types; all of them if there is no limit."""
+        return replace(self, pairs=sample(self.pairs, limit, cluster=lambda pair: pair.bias_type))
 
 
 MOST_FREE_BLANKS = 2

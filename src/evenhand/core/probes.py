@@ -20,6 +20,7 @@ from hashlib import sha256
 from evenhand.core.errors import DatasetError
 from evenhand.core.experiments import Experiment, in_order
 from evenhand.core.items import BLANK
+from evenhand.core.sampling import sample
 from evenhand.core.settled import SettledSet
 
 
@@ -210,6 +211,15 @@ class ProbeSet:
             return self
         kept = (structure for experiment in self.experiments for structure in self.of(experiment)[:limit])
         return replace(self, structures=tuple(kept))
+
+    def sampled(self, limit: int | None) -> ProbeSet:
+        """The same with a sample of the structures of each experiment; all of them if there is no limit."""
+        kept = (
+            structure
+            for experiment in self.experiments
+            for structure in sample(self.of(experiment), limit, cluster=lambda _: None, part=experiment.value)
+        )
+        return self if limit is None else replace(self, structures=tuple(kept))
 
     @property
     def held_out_structures(self) -> frozenset[str]:

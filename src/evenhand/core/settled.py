@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
+from evenhand.core.sampling import sample
 
 _SETTLING = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
 _GAP = re.compile(r"\[([^\[\]|]+)\|([^\[\]|]+)\]")
@@ -84,6 +85,18 @@ class SettledSet:
     language: str
     sentences: tuple[SettledSentence, ...]
     sha256: str
+
+    def sampled(self, limit: int | None) -> SettledSet:
+        """The same with a sample of whole pairs, of every role and kind; all sentences if there is no limit."""
+        if limit is None:
+            return self
+        twins: dict[str, list[SettledSentence]] = {}
+        for sentence in self.sentences:
+            twins.setdefault(sentence.pair, []).append(sentence)
+        kept = sample(
+            list(twins.values()), max(1, limit // 2), cluster=lambda own: (own[0].role, own[0].settled_by)
+        )
+        return replace(self, sentences=tuple(sentence for pair in kept for sentence in pair))
 
     def first(self, limit: int | None) -> SettledSet:
         """The same with the first sentences only; all of them if there is no limit."""

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import repeated
+from evenhand.core.sampling import sample
 from evenhand.data.crows_pairs import language_of_pairs
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.language_names import file_stem
@@ -80,9 +81,17 @@ class ProfessionSentences:
     def __iter__(self) -> Iterator[ProfessionSentence]:
         return iter(self.sentences)
 
-    def first(self, limit: int | None) -> ProfessionSentences:
-        """The same with the first sentences only; all of them if there is no limit."""
-        return self if limit is None else replace(self, sentences=self.sentences[:limit])
+    def sampled(self, limit: int | None) -> ProfessionSentences:
+        """The same with a sample over professions, of women as many as of men; all sentences if there is no limit."""
+        if limit is None:
+            return self
+        sides: dict[str, tuple[list[ProfessionSentence], list[ProfessionSentence]]] = {}
+        for own in self.sentences:
+            sides.setdefault(own.profession, ([], []))[GENDERS.index(own.gender)].append(own)
+        couples = [couple for men, women in sides.values() for couple in zip(men, women, strict=False)]
+        chosen = sample(couples, max(1, limit // 2), cluster=lambda couple: couple[0].profession)
+        kept = {sentence.id for couple in chosen for sentence in couple}
+        return replace(self, sentences=tuple(own for own in self.sentences if own.id in kept))
 
     def counts(self) -> list[dict[str, str | int]]:
         """One row for each kind of profession and gender of the person: sentences, professions and persons."""

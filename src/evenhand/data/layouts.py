@@ -19,6 +19,7 @@ from typing import Any, TypeVar, overload
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.inputs import checked_path
 from evenhand.core.items import Benchmark
+from evenhand.core.progress import activity
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
 from evenhand.data.language_folders import chosen_language, files_passed_over, languages_in, no_languages
@@ -293,9 +294,10 @@ def _read(layout: DatasetLayout, path: Path, *, encoding: str | None = None, **o
                 f"The layout {layout.name} is read in UTF-8. Convert {path}, without --encoding."
             )
         options["encoding"] = encoding
-    dataset = _guarded(
-        layout, path, lambda path: layout.read(path, **{"name": None, "licence": None, **options})
-    )
+    with activity(f"reading {path.name}"):
+        dataset = _guarded(
+            layout, path, lambda path: layout.read(path, **{"name": None, "licence": None, **options})
+        )
     if not isinstance(dataset, layout.kind):
         raise PluginError(
             f"The dataset layout {layout.name!r} of the package {_package_of(layout)} gave "

@@ -17,6 +17,7 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import repeated
+from evenhand.core.sampling import sample
 from evenhand.data.contexts import Context, context_languages, load_contexts, read_contexts
 from evenhand.data.csv_files import read_table
 from evenhand.data.language_names import LANGUAGE_TAG
@@ -73,9 +74,9 @@ class PromptSet:
         ]
         return sha256_of(json.dumps([self.language, rows]).encode())
 
-    def first(self, limit: int | None) -> PromptSet:
-        """The prompts of the first contexts."""
-        return replace(self, contexts=self.contexts[:limit])
+    def sampled(self, limit: int | None) -> PromptSet:
+        """The prompts of a sample of contexts over their kinds; all of them if there is no limit."""
+        return replace(self, contexts=sample(self.contexts, limit, cluster=lambda context: context.kind))
 
 
 def load_prompts(

@@ -39,7 +39,6 @@ from evenhand.instruments.instrument import (
     Preparation,
     ScoresLayout,
     Skipped,
-    default_name,
     skipped_rows,
     statistics_record,
 )
@@ -50,8 +49,8 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import ratio_interval
@@ -134,13 +133,26 @@ class BecProInstrument(Instrument[BecProOptions]):
         _sentences(options)
 
     def run_name(self, ref: ModelRef, options: BecProOptions) -> str:
-        """Model, language of the sentences and instrument."""
-        return default_name(ref.short_name, _sentences(options).language, self.name)
+        """Model, instrument, sentences, language and limit."""
+        sentences = _sentences(options)
+        return run_name(
+            ref.short_name,
+            instrument=NAME,
+            dataset=sentences.name,
+            language=sentences.language,
+            limit=options.limit,
+        )
+
+    def planned_record(self, ref: ModelRef, options: BecProOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and how it is asked."""
+        return _planned_record(name, _sentences(options), options)
 
     def prepare(self, model: Model, options: BecProOptions, *, name: str | None = None) -> Preparation:
         """Load the sentences, and say what the record will be."""
         self.refuse_unable(model)
-        return BecProPreparation(model, _sentences(options), options, name=name)
+        sentences = _sentences(options)
+        planned = _planned_record(name or self.run_name(model.ref, options), sentences, options)
+        return BecProPreparation(model, sentences, options, planned)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The gap over all professions that have a gender, then means and gaps by kind of profession."""
@@ -201,16 +213,34 @@ def _sentences(options: BecProOptions) -> ProfessionSentences:
     return load_profession_sentences(data, language=options.language, encoding=options.encoding)
 
 
+def _planned_record(name: str, sentences: ProfessionSentences, options: BecProOptions) -> RunRecord:
+    items = len(sentences.sampled(options.limit))
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name=sentences.name,
+            language=sentences.language,
+            source=sentences.source,
+            sha256=sentences.sha256,
+            items=items,
+            sample=SampleRecord.taken(options.limit, items=items, of=len(sentences), unit="sentences"),
+        ),
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
+
+
 class BecProPreparation(Preparation):
     """A model with a mask, and sentences about persons and professions."""
 
     unit = "sentences"
 
     def __init__(
-        self, model: Model, sentences: ProfessionSentences, options: BecProOptions, *, name: str | None
+        self, model: Model, sentences: ProfessionSentences, options: BecProOptions, planned: RunRecord
     ) -> None:
         self.options = options
-        self.sentences = sentences.first(options.limit)
+        self.sentences = sentences.sampled(options.limit)
         self.scorer = WordScorer(measurable(model))
         mask = getattr(self.scorer.model.tokenizer, "mask_token", None)
         if mask is None or self.scorer.by_sentence:
@@ -221,26 +251,13 @@ class BecProPreparation(Preparation):
         self.mask: str = mask
         is_known = sentences.language in settled_languages()
         self.settled = load_settled(sentences.language).sample(NONSENSE_EVERY) if is_known else ()
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or default_name(model.ref.short_name, sentences.language, NAME),
-            dataset=DatasetRecord(
-                name=sentences.name,
-                language=sentences.language,
-                source=sentences.source,
-                sha256=sentences.sha256,
-                items=len(sentences),
-            ),
-            options={"scoring": self.scorer.description, "limit": options.limit},
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=self.scorer.model.language_warnings(
-                [sentence.person_masked.replace(MASK, sentence.person) for sentence in self.sentences],
-                name=sentences.name,
-                language=sentences.language,
-            ),
+        warnings = self.scorer.model.language_warnings(
+            [sentence.person_masked.replace(MASK, sentence.person) for sentence in self.sentences],
+            name=sentences.name,
+            language=sentences.language,
         )
+        own = {"options": {"scoring": self.scorer.description}, "model": model.record, "warnings": warnings}
+        self.record = planned.model_copy(update=own)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Ask for every person with the profession in the sentence, and with the profession masked."""

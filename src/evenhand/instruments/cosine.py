@@ -24,6 +24,7 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
+from evenhand.core.sampling import sample
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.instrument import (
     Instrument,
@@ -31,7 +32,6 @@ from evenhand.instruments.instrument import (
     Preparation,
     ScoresLayout,
     Skipped,
-    default_name,
     skipped_rows,
     statistics_record,
 )
@@ -41,8 +41,8 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
@@ -120,9 +120,16 @@ class CosineInstrument(Instrument[CosineOptions]):
         """Refuse sentences that cannot be read."""
         _pairs(options)
 
-    def run_name(self, ref: ModelRef, options: CosineOptions) -> str:  # noqa: ARG002 # in English only
-        """Model, language and instrument."""
-        return default_name(ref.short_name, LANGUAGE, self.name)
+    def run_name(self, ref: ModelRef, options: CosineOptions) -> str:
+        """Model, instrument, pairs, language and limit."""
+        pairs = _pairs(options)
+        return run_name(
+            ref.short_name, instrument=NAME, dataset=pairs.name, language=LANGUAGE, limit=options.limit
+        )
+
+    def planned_record(self, ref: ModelRef, options: CosineOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and its layer."""
+        return _planned_record(name, _pairs(options), options)
 
     def prepare(self, model: Any, options: CosineOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs of sentences.
@@ -132,7 +139,9 @@ class CosineInstrument(Instrument[CosineOptions]):
                 every pair the pronoun comes after the occupation.
         """
         self.refuse_unable(model)
-        return CosinePreparation(model, _pairs(options), options, name=name)
+        pairs = _pairs(options)
+        planned = _planned_record(name or self.run_name(model.ref, options), pairs, options)
+        return CosinePreparation(model, pairs, options, planned)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The mean over occupations, and each occupation."""
@@ -165,6 +174,28 @@ def _pairs(options: CosineOptions) -> PronounPairs:
     return data if isinstance(data, PronounPairs) else load_pronoun_pairs(data or WINOGENDER.name)
 
 
+def _sampled(pairs: PronounPairs, limit: int | None) -> tuple[PronounPair, ...]:
+    return sample(pairs.pairs, limit, cluster=lambda pair: pair.occupation)
+
+
+def _planned_record(name: str, pairs: PronounPairs, options: CosineOptions) -> RunRecord:
+    items = len(_sampled(pairs, options.limit))
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name=pairs.name,
+            language=LANGUAGE,
+            source=pairs.name,
+            sha256=pairs.sha256,
+            items=items,
+            sample=SampleRecord.taken(options.limit, items=items, of=len(pairs.pairs), unit="pairs"),
+        ),
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
+
+
 LANGUAGE = "en"
 
 PAIRS_AT_ONCE = 32
@@ -181,33 +212,22 @@ class CosinePreparation(Preparation):
     unit = "pairs"
 
     def __init__(
-        self, model: EmbeddingModel, pairs: PronounPairs, options: CosineOptions, *, name: str | None
+        self, model: EmbeddingModel, pairs: PronounPairs, options: CosineOptions, planned: RunRecord
     ) -> None:
         self.model = model
-        self.pairs = pairs.pairs[: options.limit]
+        self.pairs = _sampled(pairs, options.limit)
         self.options = options
         self.layer = model.layer_number(options.layer)
         _refuse_unread(model, pairs)
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or default_name(model.ref.short_name, LANGUAGE, NAME),
-            dataset=DatasetRecord(
-                name=pairs.name,
-                language=LANGUAGE,
-                source=pairs.name,
-                sha256=pairs.sha256,
-                items=len(pairs.pairs),
-            ),
-            options={**vector_options(model, self.layer), "limit": options.limit},
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=(
-                *vector_warnings(model, self.layer),
-                *measurable(model).language_warnings(
-                    [pair.male for pair in self.pairs], name=pairs.name, language=LANGUAGE
-                ),
-            ),
+        warnings = measurable(model).language_warnings(
+            [pair.male for pair in self.pairs], name=pairs.name, language=LANGUAGE
+        )
+        self.record = planned.model_copy(
+            update={
+                "options": vector_options(model, self.layer),
+                "model": model.record,
+                "warnings": (*vector_warnings(model, self.layer), *warnings),
+            }
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

@@ -26,7 +26,6 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
     ScoresLayout,
-    default_name,
     statistics_record,
 )
 from evenhand.instruments.pair_gate import exchange_sense, exchanged_words
@@ -53,8 +52,9 @@ from evenhand.runs.records import (
     PredictionsRecord,
     ProtocolRecord,
     RunRecord,
+    SampleRecord,
 )
-from evenhand.runs.run import Run
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import mcnemar_test
@@ -99,12 +99,24 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         _pairs(options)
 
     def run_name(self, ref: ModelRef, options: InstrumentOptions) -> str:
-        """Model, language of the pairs and instrument."""
-        return default_name(ref.short_name, _pairs(options).language, self.name)
+        """Model, instrument, pairs, language and limit."""
+        pairs = _pairs(options)
+        return run_name(
+            ref.short_name,
+            instrument=NAME,
+            dataset=pairs.name,
+            language=pairs.language,
+            limit=options.limit,
+        )
+
+    def planned_record(self, ref: ModelRef, options: InstrumentOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and its method."""
+        return _planned_record(name, _pairs(options), _own(options))
 
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
-        return PairsPreparation(measurable(model), _pairs(options), _own(options), name=name)
+        planned = _planned_record(name or self.run_name(model.ref, options), _pairs(options), _own(options))
+        return PairsPreparation(measurable(model), _pairs(options), _own(options), planned)
 
     def evaluation(self, scores: Path, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Read scores of pairs: a file of the authors' code, or a log of lm-evaluation-harness or Inspect."""
@@ -241,40 +253,45 @@ def _pairs(options: InstrumentOptions) -> PairSet:
     return load_pairs(options.data or CROWS_PAIRS.name, language=options.language, encoding=encoding)
 
 
+def _planned_record(name: str, pairs: PairSet, options: CrowsPairsOptions) -> RunRecord:
+    protocol, sampled = get_pair_protocol(options.protocol), pairs.sampled(options.limit)
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name=pairs.name,
+            language=pairs.language,
+            source=pairs.source,
+            sha256=pairs.sha256,
+            items=len(sampled),
+            sample=SampleRecord.taken(options.limit, items=len(sampled), of=len(pairs), unit="pairs"),
+        ),
+        # Ours goes without saying: runs that are there already keep their fingerprints.
+        protocol=None if protocol is CROWS_PAIRS_V1 else ProtocolRecord.of(protocol),
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
+
+
 class PairsPreparation(Preparation):
     """A model and pairs of sentences, with the method chosen."""
 
     unit = "pairs"
 
     def __init__(
-        self, model: Measurable, pairs: PairSet, options: CrowsPairsOptions, *, name: str | None
+        self, model: Measurable, pairs: PairSet, options: CrowsPairsOptions, planned: RunRecord
     ) -> None:
         self.model = model
-        self.pairs = pairs.first(options.limit)
+        self.pairs = pairs.sampled(options.limit)
         self.exchanges = exchanged_words(self.pairs)
         self.options = options
         self.method = model.pair_method()
         self.protocol = get_pair_protocol(options.protocol)
-        ref = model.ref
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or default_name(ref.short_name, pairs.language, NAME),
-            dataset=DatasetRecord(
-                name=pairs.name,
-                language=pairs.language,
-                source=pairs.source,
-                sha256=pairs.sha256,
-                items=len(pairs.pairs),
-            ),
-            options={"method": self.method.name, "limit": options.limit},
-            # Ours goes without saying: runs that are there already keep their fingerprints.
-            protocol=None if self.protocol is CROWS_PAIRS_V1 else ProtocolRecord.of(self.protocol),
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=model.language_warnings(
-                [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
-            ),
+        warnings = model.language_warnings(
+            [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
+        )
+        self.record = planned.model_copy(
+            update={"options": {"method": self.method.name}, "model": model.record, "warnings": warnings}
         )
 
     @property

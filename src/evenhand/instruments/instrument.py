@@ -51,7 +51,7 @@ class InstrumentOptions:
         default=None, metadata={"help": "A dataset's name or a file; the instrument's own if not given."}
     )
     language: str | None = field(default=None, metadata={"help": "Which language of the data."})
-    limit: int | None = field(default=None, metadata={"help": "Only the first items."})
+    limit: int | None = field(default=None, metadata={"help": "Size of a sample; all items if not given."})
     max_tokens: int | None = field(default=None, metadata={"help": "Most tokens in a batch."})
     resampling: Resampling = field(default_factory=Resampling)
 
@@ -213,6 +213,13 @@ class Instrument(ABC, Generic[Options]):
         """
         return None
 
+    def planned_record(self, ref: ModelRef, options: Options, *, name: str) -> RunRecord | None:  # noqa: ARG002
+        """The record of a run without what only the loaded model tells; None where nothing is known.
+
+        Where it is, nobody loads a model for a place that holds another run.
+        """
+        return None
+
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
         """Load and check what is asked, so that what is left is asking.
@@ -307,11 +314,6 @@ def statistics_record(resampling: Resampling) -> StatisticsRecord:
     return StatisticsRecord(
         resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
     )
-
-
-def default_name(short_name: str, language: str, instrument: str) -> str:
-    """The name of a run that was given none."""
-    return f"{short_name}_{language}_{instrument}"
 
 
 MOST_EXAMPLES = 5

@@ -13,6 +13,7 @@ from torch import nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.activations import NewGELUActivation
 
+from evenhand.core.progress import activity
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.backends import is_gguf
@@ -95,10 +96,12 @@ def load(ref: ModelRef) -> Loaded:
     refuse_missing_adapters(ref)
     source = _unadapted(ref)
     header = _gguf_header(source)
-    with read_once_and_quietly() if header else nullcontext():
-        config, tokenizer, family = _load_parts(source)
+    with activity(f"loading {ref.id}"), read_once_and_quietly() if header else nullcontext():
+        with activity("reading configuration and tokenizer"):
+            config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
-        model = load_weights(ref, getattr(transformers, family.auto_class), dtype)
+        with activity("dequantising the weights" if header else "reading the weights"):
+            model = load_weights(ref, getattr(transformers, family.auto_class), dtype)
     if header:
         unchanged = source is ref and not ref.adapters and ref.precision is Precision.FP32
         if unchanged and kept_folder(gguf_path(ref)) is None:
@@ -124,7 +127,10 @@ def load(ref: ModelRef) -> Loaded:
 def family_of(ref: ModelRef) -> Family:
     """The family of a model, from its configuration and tokenizer; its weights are not read."""
     source = _unadapted(ref)
-    with read_once_and_quietly() if _gguf_header(source) else nullcontext():
+    with (
+        activity(f"reading configuration and tokenizer of {ref.id}"),
+        read_once_and_quietly() if _gguf_header(source) else nullcontext(),
+    ):
         return _load_parts(source)[2]
 
 

@@ -155,10 +155,10 @@ def load_model(
             id=name, revision=revision or pinned, device=device, precision=precision, memory=memory
         )
     with gc_disabled():  # the libraries are imported with the first model
-        return backend_of(model.id).load(_with_recorded_fields(model))
+        return backend_of(model.id).load(with_recorded_fields(model))
 
 
-def _with_recorded_fields(ref: ModelRef) -> ModelRef:
+def with_recorded_fields(ref: ModelRef) -> ModelRef:
     """The reference with what a mitigation set in it, such as a prefix, where nothing else was chosen."""
     try:
         record = find_mitigation_record(ref.location)

@@ -74,7 +74,11 @@ def harness_results(runs: Sequence[Run]) -> str:
                 "dataset_name": run.record.language,
                 "output_type": "loglikelihood",
                 "num_fewshot": 0,
-                "metadata": {"instrument": run.record.instrument, "protocol": _protocol(run)},
+                "metadata": {
+                    "instrument": run.record.instrument,
+                    "protocol": _protocol(run),
+                    "sample": run.record.dataset.extent,
+                },
             }
             for name, run in tasks.items()
         },
@@ -84,7 +88,7 @@ def harness_results(runs: Sequence[Run]) -> str:
         "neutral": _by_task(figures, lambda figure: figure.neutral),
         "intervals": _by_task(figures, lambda figure: _interval(figure.estimate)),
         "n-samples": {
-            name: {"original": run.record.dataset.items, "effective": _whole(run).estimate.n}
+            name: {"original": run.record.dataset.total, "effective": run.figures[0].estimate.n}
             for name, run in tasks.items()
         },
         "config": {"model": "evenhand", "model_args": f"pretrained={model}"},
@@ -118,7 +122,7 @@ def inspect_log(runs: Sequence[Run]) -> str:
             "created": created,
             "task": f"evenhand/{record.instrument}",
             "task_version": 0,
-            "task_args": {"protocol": _protocol(run)},
+            "task_args": {"protocol": _protocol(run), "sample": run.record.dataset.extent},
             "dataset": {
                 "name": record.dataset.name,
                 "location": record.dataset.source,
@@ -306,6 +310,7 @@ def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
             "additional_details": {
                 "language": run.record.language,
                 "sha256": run.record.dataset.sha256,
+                "sample": run.record.dataset.extent,
             },
         },
         "metric_config": {
@@ -348,10 +353,6 @@ def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
 def _defined(run: Run) -> list[Figure]:
     """The headline figures that have a value."""
     return [figure for figure in run.figures if figure.estimate.defined and figure.is_headline]
-
-
-def _whole(run: Run) -> Figure:
-    return run.figures[0]
 
 
 def _interval(estimate: Estimate) -> dict[str, float]:

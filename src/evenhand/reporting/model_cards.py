@@ -72,7 +72,8 @@ def _result(run: Run, *, name: str, config: str, metrics: list[dict[str, Any]]) 
         "task": {"type": "text-generation", "name": name},
         "dataset": {
             "type": dataset.name,
-            "name": f"{dataset.name} ({dataset.language})",
+            "name": f"{dataset.name} ({dataset.language})"
+            + (f", {dataset.sample}" if dataset.sample else ""),
             "config": config,
             "revision": dataset.sha256,
         },

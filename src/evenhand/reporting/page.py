@@ -199,7 +199,7 @@ def _contents(
 def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list[tuple[str, str]]:
     records = [own.run.record for own in shown]
     models = list(dict.fromkeys(record.model.id for record in records if record.model))
-    datasets = list(dict.fromkeys(record.dataset.name for record in records))
+    datasets = list(dict.fromkeys(record.dataset.title for record in records))
     protocols = list(dict.fromkeys(record.protocol.name for record in records if record.protocol))
     facts = [
         ("Models" if len(models) > 1 else "Model", _shortened(models)),

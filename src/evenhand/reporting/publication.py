@@ -267,7 +267,7 @@ def _levels(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def _data(runs: Sequence[Run]) -> str:
     """The datasets and protocols of runs, each once."""
-    data = dict.fromkeys(run.record.dataset.name for run in runs)
+    data = dict.fromkeys(run.record.dataset.title for run in runs)
     protocols = dict.fromkeys(run.record.protocol.name for run in runs if run.record.protocol)
     return ", ".join([" and ".join(data), *([f"protocol {' and '.join(protocols)}"] if protocols else [])])
 

@@ -98,7 +98,7 @@ def format_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableForma
     header = ["Run", "Language", "Protocol", "Task", "n", *HEADLINE]
     rows = [
         [
-            run.name, run.result.language, run.result.protocol, task, f"{result.n:,}",
+            run.title, run.result.language, run.result.protocol, task, f"{result.n:,}",
             *(show(result.estimate(measure)) for measure in HEADLINE),
         ]
         for run in listed

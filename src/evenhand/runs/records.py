@@ -15,6 +15,7 @@ from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import PairProtocol, ProbeProtocol, Protocol
+from evenhand.core.sampling import SAMPLE_SEED
 from evenhand.runs.energy import EnergyRecord
 
 RECORD_FILE = "record.json"
@@ -43,6 +44,40 @@ FolderFiles = Annotated[dict[str, str], AfterValidator(_in_the_folder)]
 """SHA-256 of each file of a record's folder, by a name that leads nowhere else."""
 
 
+class SampleRecord(FrozenModel):
+    """Which items were used, where not all were."""
+
+    limit: int
+    """As it was asked for; where there are several tasks or experiments, of each."""
+    items: int
+    of: int | None = None
+    """How many there are; None where nobody counted, as in a corpus."""
+    unit: str = "items"
+    seed: int | None = None
+    """None where the first ones were used."""
+
+    @classmethod
+    def taken(cls, limit: int | None, *, items: int, of: int, unit: str = "items") -> SampleRecord | None:
+        """The record of a seeded sample; None where all items were used."""
+        if limit is None or items == of:
+            return None
+        return cls(limit=limit, items=items, of=of, unit=unit, seed=SAMPLE_SEED)
+
+    @property
+    def identity(self) -> tuple[int, int | None]:
+        """What determines it; how many items there are follows from the data and from what the model can be asked."""
+        return self.limit, self.seed
+
+    def to_json(self) -> dict[str, Any]:
+        """As machine-readable results have it."""
+        return {"sample": {"text": str(self), **self.model_dump()}}
+
+    def __str__(self) -> str:
+        if self.of is None:
+            return f"the first {self.items:,} {self.unit}"
+        return f"sample of {self.items:,} of {self.of:,} {self.unit}"
+
+
 class DatasetRecord(FrozenModel):
     """The items that were used."""
 
@@ -53,6 +88,22 @@ class DatasetRecord(FrozenModel):
     items: int | None = None
     """How many; None for a corpus, and for probes of version 0.1.0."""
     licence: str | None = None
+    sample: SampleRecord | None = None
+
+    @property
+    def total(self) -> int | None:
+        """How many items there are, also where a sample was used."""
+        return self.sample.of if self.sample else self.items
+
+    @property
+    def extent(self) -> str:
+        """How much of it was used."""
+        return str(self.sample or "all items")
+
+    @property
+    def title(self) -> str:
+        """Its name, and how much of it was used where that was not all."""
+        return f"{self.name}, {self.sample}" if self.sample else self.name
 
 
 class PredictionsRecord(FrozenModel):
@@ -212,6 +263,7 @@ class RunRecord(FrozenModel):
         determining: dict[str, Any] = {
             "instrument": self.instrument,
             "dataset": self.dataset.sha256,
+            **({"sample": self.dataset.sample.identity} if self.dataset.sample else {}),
             "language": self.language,
             "data": self.data,
             "options": self.options,

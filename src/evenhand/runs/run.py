@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -93,11 +95,15 @@ INSTRUMENTS: Registry[Any] = Registry(
 """Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
+_FIGURES_IN_LINE = 3
+
+_FIGURES_IN_TABLE = 12
+
 TextFile = tuple[str, str | Iterable[str]]
 """A file's name and its text, whole or in pieces."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """What was measured, the results, and the scores behind them. Two of the same content are still two runs."""
 
@@ -110,6 +116,12 @@ class Run:
     def name(self) -> str:
         """The run's name."""
         return self.record.name
+
+    @property
+    def title(self) -> str:
+        """Its name, and how much of the data was used where that was not all."""
+        sample = self.record.dataset.sample
+        return f"{self.name} ({sample})" if sample else self.name
 
     @property
     def result(self) -> Any:
@@ -140,6 +152,33 @@ class Run:
         if key not in by_key:
             raise UnknownNameError("figure", key, by_key)
         return by_key[key]
+
+    def __repr__(self) -> str:
+        """One line: its name and its first figures."""
+        headlines = self._headlines
+        figures = "".join(f", {figure.key} {_shown(figure)}" for figure in headlines[:_FIGURES_IN_LINE])
+        more = ", ..." if len(headlines) > _FIGURES_IN_LINE else ""
+        return f"Run({self.title!r}{figures}{more})"
+
+    def _repr_html_(self) -> str:
+        """A short table for notebooks: the headline figures."""
+        rows = "".join(
+            f'<tr><td>{escape(figure.key)}</td><td title="{escape(figure.estimate.reason or "")}">'
+            f"{_shown(figure)}</td>"
+            f"<td>{'' if figure.neutral is None else f'{figure.neutral:g}'}</td></tr>"
+            for figure in self._headlines[:_FIGURES_IN_TABLE]
+        )
+        left_out = len(self._headlines) - _FIGURES_IN_TABLE
+        more = f"<p>{left_out:,} more in <code>figures</code></p>" if left_out > 0 else ""
+        level = f"{self.record.statistics.confidence:.0%}"
+        return (
+            f"<table><caption>{escape(self.title)}</caption><thead><tr><th>Figure</th><th>Value with its {level} "
+            f"interval</th><th>Neutral</th></tr></thead><tbody>{rows}</tbody></table>{more}"
+        )
+
+    @property
+    def _headlines(self) -> list[Figure]:
+        return [figure for figure in self.figures if figure.is_headline]
 
     def items(self) -> pl.DataFrame:
         """One row per item, where the instrument has a shorter form of its scores."""
@@ -182,10 +221,30 @@ class Run:
         (folder / RECORD_FILE).write_bytes((record.model_dump_json(indent=1) + "\n").encode())
 
 
+def _shown(figure: Figure) -> str:
+    """Without the reason, which may be long."""
+    return str(figure.estimate) if figure.estimate.defined else "undefined"
+
+
 def run_label(name: str, language: str) -> str:
     """A run's name with its language, unless the name already has it."""
     named = name.endswith((f"_{language}", f"-{language}")) or f"_{language}_" in name
     return name if named else f"{name} ({language})"
+
+
+def run_name(model: str, *, instrument: str, dataset: str, language: str, limit: int | None) -> str:
+    """What a run is called that is given no name.
+
+    Args:
+        model: A short name.
+        instrument: With which it is measured.
+        dataset: Name of the data; what it repeats of the instrument and the language is left out.
+        language: Of the data.
+        limit: Size of the sample; None where all items are used.
+    """
+    data = re.sub(r"[^\w.+-]+", "-", dataset).removeprefix(instrument).removesuffix(language).strip("-_.")
+    sample = f"limit-{limit}" if limit is not None else ""
+    return "_".join(filter(None, (model, instrument, data, language, sample)))
 
 
 def run_place(out: Path, name: str) -> Path:
@@ -253,15 +312,21 @@ def read_record(folder: Path) -> RunRecord:
         raise _damaged(folder / RECORD_FILE, problem) from None
 
 
-def fingerprint_of_run(folder: Path) -> str | None:
-    """The fingerprint of the run in a folder; None if there is no folder."""
+def record_in(folder: Path) -> RunRecord | None:
+    """The record of the run in a folder; None if there is no folder, or nothing in it."""
     if not folder.exists():
         return None
     if folder.is_dir() and not any(folder.iterdir()):
         return None
     if not (folder / RECORD_FILE).is_file():
         raise RunError(f"{folder} is there already and is no run. Choose another place with --out.")
-    return read_record(folder).fingerprint
+    return read_record(folder)
+
+
+def fingerprint_of_run(folder: Path) -> str | None:
+    """The fingerprint of the run in a folder; None if there is no folder, or nothing in it."""
+    record = record_in(folder)
+    return record.fingerprint if record else None
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

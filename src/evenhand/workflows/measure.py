@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import Benchmark
-from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.progress import SILENT, Monitor, activity
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol
 from evenhand.data.predictions import Predictions
 from evenhand.instruments.association.evaluation import Evaluation
@@ -26,12 +26,27 @@ from evenhand.instruments.instrument import (
 from evenhand.models.references import ModelRef
 from evenhand.runs.claims import Claim
 from evenhand.runs.records import PAGE_FILE
-from evenhand.runs.run import INSTRUMENTS, Run, TextFile, fingerprint_of_run, open_run, run_place
+from evenhand.runs.run import (
+    INSTRUMENTS,
+    Run,
+    TextFile,
+    fingerprint_of_run,
+    open_run,
+    run_place,
+)
+from evenhand.runs.run_differences import refuse_other_run
 from evenhand.runs.store import claim_place, kept_parts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
-from evenhand.workflows.models import LastModel, loaded_model, reference_to
+from evenhand.workflows.measurement_jobs import (
+    MeasurementJob,
+    reference_of,
+    refuse_impossible,
+    refuse_loaded,
+    refuse_taken_places,
+    suited_options,
+)
+from evenhand.workflows.models import LastModel, loaded_model
 
 
 def audit(
@@ -159,36 +174,6 @@ def evaluate_scores(
     return kept(preparation, out=out, fresh=fresh, monitor=monitor)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeasurementJob:
-    """One model and one instrument, of many that are to be measured."""
-
-    model: str | ModelRef | Any
-    instrument: str | Instrument[Any] = ASSOCIATION.name
-    options: InstrumentOptions | None = None
-    name: str | None = None
-
-    @property
-    def chosen_instrument(self) -> Instrument[Any]:
-        """The instrument, also where only its name was given."""
-        instrument: Instrument[Any] = (
-            INSTRUMENTS.get(self.instrument) if isinstance(self.instrument, str) else self.instrument
-        )
-        return instrument
-
-    @property
-    def chosen_options(self) -> InstrumentOptions:
-        """The options, also where none were given."""
-        return self.options or self.chosen_instrument.options_type()
-
-    @property
-    def title(self) -> str:
-        """What it is called while it runs."""
-        instrument = self.instrument if isinstance(self.instrument, str) else self.instrument.name
-        language = self.options.language if self.options else None
-        return " ".join(filter(None, [_model_name(self.model), instrument, language]))
-
-
 def measure_all(
     measurements: Sequence[MeasurementJob],
     *,
@@ -209,8 +194,10 @@ def measure_all(
     """
     executor = executor_at(on)
     if not isinstance(executor, LocalExecutor):
-        _refuse_loaded(measurements)
-    _refuse_impossible(measurements)
+        refuse_loaded(measurements)
+    refuse_impossible(measurements)
+    if not fresh:
+        refuse_taken_places(measurements, out)
     models = LastModel()
     assignments = [
         Assignment(
@@ -231,38 +218,13 @@ def _measure_one(
         measurement.model,
         measurement.chosen_instrument,
         load=models.get,
-        options=_suited(measurement.model, measurement.chosen_instrument, measurement.chosen_options),
+        options=suited_options(measurement.model, measurement.chosen_instrument, measurement.chosen_options),
         name=measurement.name,
         out=out,
         fresh=fresh,
         monitor=monitor,
     )
     return out / run.name
-
-
-def _refuse_impossible(measurements: Sequence[MeasurementJob]) -> None:
-    """Refuse wrong options before anything is loaded; those that several models share are looked at once."""
-    seen: list[tuple[str, InstrumentOptions]] = []
-    for measurement in measurements:
-        instrument = measurement.chosen_instrument
-        options = _suited(measurement.model, instrument, measurement.chosen_options)
-        if not any(name == instrument.name and other is options for name, other in seen):
-            instrument.refuse_impossible(options)
-            seen.append((instrument.name, options))
-
-
-def _suited(
-    model: str | ModelRef | Any, instrument: Instrument[Any], options: InstrumentOptions
-) -> InstrumentOptions:
-    """The options with the data that suit the model, which is not loaded for that; those not used are refused."""
-    instrument.refuse_unused(options)
-    return default_instrument_options(instrument, _reference(model), options)
-
-
-def _reference(model: str | ModelRef | Any) -> ModelRef:
-    """What a model is loaded from, or was."""
-    ref: ModelRef = reference_to(model) if isinstance(model, str | ModelRef) else model.ref
-    return ref
 
 
 def _opened(place: Path) -> Run:
@@ -272,22 +234,6 @@ def _opened(place: Path) -> Run:
             "the cluster shares."
         )
     return open_run(place)
-
-
-def _refuse_loaded(measurements: Sequence[MeasurementJob]) -> None:
-    for measurement in measurements:
-        if not isinstance(measurement.model, str | ModelRef):
-            raise ExecutorError(
-                f"{_model_name(measurement.model)} is loaded in this process, and others cannot reach it. Give "
-                "its name, its folder or a ModelRef."
-            )
-
-
-def _model_name(model: Any) -> str:
-    if isinstance(model, str):
-        return model
-    ref = model if isinstance(model, ModelRef) else getattr(model, "ref", None)
-    return ref.id if isinstance(ref, ModelRef) else type(model).__name__
 
 
 def measure(
@@ -301,8 +247,12 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    suited = _suited(model, instrument, options or instrument.options_type())
+    suited = suited_options(model, instrument, options or instrument.options_type())
     instrument.refuse_impossible(suited)
+    if out is not None and not fresh:
+        refuse_taken_places(
+            [MeasurementJob(model=model, instrument=instrument, options=suited, name=name)], out
+        )
     return _measure_suited(
         model,
         instrument,
@@ -327,13 +277,15 @@ def _measure_suited(
     monitor: Monitor,
 ) -> Run:
     """Measure with options that suit the model, which is loaded when nobody else makes this run."""
-    known_name = name or instrument.run_name(_reference(model), options)
+    known_name = name or instrument.run_name(reference_of(model), options)
     with (
         nullcontext()
         if out is None or known_name is None
         else claim_place(run_place(out, known_name), fingerprint_at=fingerprint_of_run, replace=fresh)
     ) as claim:
-        preparation = instrument.prepare(load(model, monitor=monitor), options, name=name)
+        loaded = load(model, monitor=monitor)
+        with activity("preparing the questions"):
+            preparation = instrument.prepare(loaded, options, name=name)
         return kept(preparation, out=out, fresh=fresh, monitor=monitor, claim=claim)
 
 
@@ -353,6 +305,7 @@ def kept(
         monitor.note(f"{place} holds this very run already; it was left as it is.")
         return keep_run(preparation, place)
     if not fresh:
+        refuse_other_run(place, record)
         preparation.kept_answers = kept_parts(place, record.fingerprint, ANSWERS)
     _warn(record.name, (*preparation.notices, *record.warnings), monitor)
     with monitor.stage(record.name, preparation.unit) as progress:
@@ -373,7 +326,8 @@ def _page_of(run: Run) -> Iterator[TextFile]:
     """The page of a run and what belongs beside it; what draws it is imported when there is something to draw."""
     from evenhand.reporting import page_files
 
-    return page_files(run)
+    with activity("drawing the page"):
+        yield from page_files(run)
 
 
 def _warn(name: str, warnings: Sequence[str], monitor: Monitor) -> None:

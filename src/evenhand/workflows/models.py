@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.progress import SILENT, Monitor, activity
 from evenhand.models.references import ModelRef, load_model, refuse_missing_path
 
 
@@ -12,8 +12,10 @@ def loaded_model(model: str | ModelRef | Any, *, monitor: Monitor = SILENT) -> A
     """A model by name, folder or reference; one that is loaded is returned as it is."""
     if not isinstance(model, str | ModelRef):
         return model
-    monitor.note(f"Loading {model if isinstance(model, str) else model.id}")
-    return load_model(model)
+    name = model if isinstance(model, str) else model.id
+    monitor.note(f"Loading {name}")
+    with activity(f"loading {name}"):
+        return load_model(model)
 
 
 class LastModel:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.progress import SILENT, Monitor, activity
 from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.lab.regard import PlantedRegard, plant_texts
@@ -20,7 +20,8 @@ from evenhand.runs.mitigation_records import planted_bias_of
 from evenhand.runs.run import Run
 from evenhand.workflows.defaults.measuring import suited_regard_options
 from evenhand.workflows.executors import HERE, Executor
-from evenhand.workflows.measure import MeasurementJob, measure_all
+from evenhand.workflows.measure import measure_all
+from evenhand.workflows.measurement_jobs import MeasurementJob
 from evenhand.workflows.models import reference_to
 from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
 
@@ -47,6 +48,7 @@ def audit_regard(
     options: RegardOptions | None = None,
     *,
     out: str | Path,
+    name: str | None = None,
     on: str | Executor = HERE,
     fresh: bool = False,
     monitor: Monitor = SILENT,
@@ -58,6 +60,7 @@ def audit_regard(
         options: Groups, contexts, decoding and classifier. Without a classifier, one is trained on the starter set, or
             on the lab's texts for its models with a planted gap.
         out: Folder for the run folders. Finished runs are opened, interrupted ones go on.
+        name: Name of the run, for one model.
         on: Where jobs run, as for ``measure_all``.
         fresh: Forget what earlier audits left in ``out``.
         monitor: Told how it goes.
@@ -71,7 +74,7 @@ def audit_regard(
             _refuse_unable(ref)
             folder = default_classifier(ref, own.prompts.language, Path(out), monitor)
             own = replace(own, classifier=folder)
-        measurements.append(MeasurementJob(model=model, instrument=REGARD.name, options=own))
+        measurements.append(MeasurementJob(model=model, instrument=REGARD.name, options=own, name=name))
     return measure_all(measurements, out=Path(out), on=on, fresh=fresh, monitor=monitor)
 
 
@@ -93,9 +96,10 @@ def default_classifier(ref: ModelRef, language: str, out: Path, monitor: Monitor
         monitor.warn(TOY_CLASSIFIER)
         texts = read_regard_texts([starter_file(language)], group="author")
         place = out / f"{STARTER_CLASSIFIER}-{language}"
-    train_regard_classifier(
-        texts, RegardTrainingOptions(language=language, size_seeds=0), out=place, monitor=monitor
-    )
+    with activity("training a classifier on the spot"):
+        train_regard_classifier(
+            texts, RegardTrainingOptions(language=language, size_seeds=0), out=place, monitor=monitor
+        )
     return place
 
 

@@ -16,13 +16,12 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
-    default_name,
     statistics_record,
 )
 from evenhand.models.capabilities import Model, ScoresText
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
 
@@ -110,7 +109,14 @@ class EndingsPreparation(Preparation):
         content = json.dumps([(item.opening, item.first, item.second) for item in self.items])
         self.record = RunRecord(
             instrument="endings",
-            name=name or default_name(model.ref.short_name, "en", "endings"),
+            name=name
+            or run_name(
+                model.ref.short_name,
+                instrument="endings",
+                dataset="endings",
+                language="en",
+                limit=options.limit,
+            ),
             dataset=DatasetRecord(
                 name="endings",
                 language="en",

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task, common_reason, replaced_items
-from evenhand.core.progress import Progress, no_progress, share_of
+from evenhand.core.progress import Progress, activity, no_progress, share_of
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.data.association_logs import read_association_log
 from evenhand.data.inspection import CheckReport, check
@@ -110,10 +110,12 @@ def assemble(
     """Make a run of scores, whoever gave them; progress is counted in items."""
     scores, unknown = score_table(benchmark, predictions)
     count = len(benchmark)
-    checked = check(benchmark, source=source, progress=share_of(progress, count, first=0, last=CHECKED))
+    with activity("checking the data"):
+        checked = check(benchmark, source=source, progress=share_of(progress, count, first=0, last=CHECKED))
     scores = _with_defects(scores, checked)
     estimated = share_of(progress, count, first=CHECKED, last=1)
-    result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling, estimated)
+    with activity("estimating"):
+        result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling, estimated)
     all_warnings = (*warnings, *result.warnings, *_reversed_labels(result, record))
     result = result.model_copy(update={"warnings": all_warnings})
     return Run(

@@ -31,8 +31,8 @@ from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
-from evenhand.runs.records import PREDICTIONS_FILE
-from evenhand.runs.run import Run
+from evenhand.runs.records import PREDICTIONS_FILE, RunRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
 
 
@@ -41,7 +41,7 @@ class AuditOptions(InstrumentOptions):
     """How a model is scored on association items, and how scores are evaluated.
 
     ``inter`` and ``score`` suit the model where they are None, ``tasks`` are all that the model can do. ``limit`` takes
-    the first items of each task. ``source`` is what the data were translated from.
+    a sample of the items of each task over target terms. ``source`` is what the data were translated from.
     """
 
     protocol: str | Protocol = field(default=DEFAULT_PROTOCOL, metadata={"help": f"{', '.join(PROTOCOLS)}."})
@@ -91,8 +91,14 @@ class AssociationInstrument(Instrument[AuditOptions]):
         _benchmark(options)
 
     def run_name(self, ref: ModelRef, options: AuditOptions) -> str:
-        """Model and language."""
-        return _run_name(ref, _benchmark(options))
+        """Model, instrument, benchmark, language and limit."""
+        return _run_name(ref, _benchmark(options), options)
+
+    def planned_record(self, ref: ModelRef, options: AuditOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and its methods."""
+        from evenhand.instruments.association.scoring import audit_record
+
+        return audit_record(name, _benchmark(options), options)
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
@@ -102,7 +108,9 @@ class AssociationInstrument(Instrument[AuditOptions]):
         if not measured.tasks:
             self.refuse_unable(model)
         benchmark = _benchmark(options)
-        return AuditPreparation(measured, benchmark, options, name=name or _run_name(model.ref, benchmark))
+        return AuditPreparation(
+            measured, benchmark, options, name=name or _run_name(model.ref, benchmark, options)
+        )
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of every task and bias type; the whole is last among the tasks, and comes first here."""
@@ -164,8 +172,14 @@ def _benchmark(options: AuditOptions) -> Benchmark:
     )
 
 
-def _run_name(ref: ModelRef, benchmark: Benchmark) -> str:
-    return f"{ref.short_name}_{benchmark.language}"
+def _run_name(ref: ModelRef, benchmark: Benchmark, options: AuditOptions) -> str:
+    return run_name(
+        ref.short_name,
+        instrument=ASSOCIATION.name,
+        dataset=benchmark.name,
+        language=benchmark.language,
+        limit=options.limit,
+    )
 
 
 def _figures(group: tuple[str, ...], result: GroupResult, *, is_headline: bool) -> Iterator[Figure]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activity
 from evenhand.core.protocols import get_protocol
 from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import as_source, assemble, evaluation_record
@@ -18,7 +17,7 @@ from evenhand.models.engine.requests import RequestGroup, RequestValues, too_lon
 from evenhand.models.measurable import Measurable, choose_method, method_options
 from evenhand.models.questions import Continuation, Method, Question, questions_of, sum_of_logs
 from evenhand.models.text_model import cost_notices
-from evenhand.runs.records import RunRecord, ScoringRecord
+from evenhand.runs.records import RunRecord, SampleRecord, ScoringRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 
@@ -28,12 +27,12 @@ class AuditPreparation(Preparation):
 
     def __init__(self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str) -> None:
         self.model = model
-        self.benchmark = limited(benchmark, options.limit)
+        self.benchmark = benchmark.sampled(options.limit)
         self.source = as_source(options.source)
         self.options = options
         self.protocol = get_protocol(options.protocol)
         self.methods = self._methods()
-        self.record = self._record(name)
+        self.record = self._record(audit_record(name, benchmark, options, tasks=tuple(self.methods)))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -90,20 +89,13 @@ class AuditPreparation(Preparation):
             if task in wanted
         }
 
-    def _record(self, name: str) -> RunRecord:
-        record = evaluation_record(
-            name,
-            self.benchmark,
-            protocol=self.protocol,
-            resampling=self.options.resampling,
-            source=self.source,
-        )
+    def _record(self, planned: RunRecord) -> RunRecord:
         warnings = self.model.language_warnings(
             [item.context for item in self.benchmark.items],
             name=self.benchmark.name,
             language=self.benchmark.language,
         )
-        return record.model_copy(
+        return planned.model_copy(
             update={"model": self.model.record, "scoring": self._scoring(), "warnings": warnings}
         )
 
@@ -116,9 +108,32 @@ class AuditPreparation(Preparation):
             memory=facts.memory,
             only_needed_positions=facts.only_needed_positions,
             shared_prefixes=facts.shared_prefixes,
-            limit=self.options.limit,
             libraries=dict(self.model.libraries),
         )
+
+
+def audit_record(
+    name: str, benchmark: Benchmark, options: AuditOptions, *, tasks: tuple[Task, ...] = tuple(Task)
+) -> RunRecord:
+    """The record of an audit without its model, and the methods that suit it.
+
+    Args:
+        name: Of the run.
+        benchmark: All of it.
+        options: How it is measured.
+        tasks: Those that are asked, of whose items the record says how many are in the sample.
+    """
+    sampled = benchmark.sampled(options.limit)
+    record = evaluation_record(
+        name,
+        sampled,
+        protocol=get_protocol(options.protocol),
+        resampling=options.resampling,
+        source=as_source(options.source),
+    )
+    used, there = (sum(len(own.of_task(task)) for task in tasks) for own in (sampled, benchmark))
+    taken = SampleRecord.taken(options.limit, items=used, of=there)
+    return record.model_copy(update={"dataset": record.dataset.model_copy(update={"sample": taken})})
 
 
 def score_items(
@@ -135,7 +150,9 @@ def score_items(
     questions: list[tuple[Association, Question]] = []
     for task, method in methods.items():
         items = benchmark.of_task(task)
-        for item, asked in zip(items, questions_of(method, model.tokenizer, items), strict=True):
+        with activity("splitting texts into tokens"):
+            asked_of_items = questions_of(method, model.tokenizer, items)
+        for item, asked in zip(items, asked_of_items, strict=True):
             reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
             if isinstance(asked, str) or reason:
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
@@ -168,13 +185,6 @@ def _score(question: Question, values: RequestValues) -> Score:
 def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:
     """Why an item does not fit into the model, if it does not."""
     return too_long((request for question in questions for request in question.requests), longest)
-
-
-def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
-    """The first items of each task."""
-    if limit is None:
-        return benchmark
-    return replace(benchmark, items=tuple(item for task in Task for item in benchmark.of_task(task)[:limit]))
 
 
 def _predictions(name: str, scores: dict[str, Score]) -> Predictions:

@@ -29,7 +29,7 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import Field
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.data.corpora import CorpusCounts, corpus_files
@@ -40,13 +40,13 @@ from evenhand.instruments.instrument import (
     Preparation,
     ScoresLayout,
     Skipped,
-    default_name,
 )
 from evenhand.models.capabilities import Embeds
 from evenhand.models.references import ModelRef
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
-from evenhand.runs.run import Run
+from evenhand.runs.records import RunRecord
+from evenhand.runs.run import Run, run_name
 
 
 class ProfessionCosine(FrozenModel):
@@ -157,8 +157,20 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
         professions_of(options.professions, options.language or DEFAULT_LANGUAGE)
 
     def run_name(self, ref: ModelRef, options: DirectBiasOptions) -> str:
-        """Model, language and instrument."""
-        return default_name(ref.short_name, options.language or DEFAULT_LANGUAGE, self.name)
+        """Model, instrument, corpus, language and limit."""
+        return run_name(
+            ref.short_name,
+            instrument=NAME,
+            dataset=shortlist((Path(path).stem for path in options.corpus), 2),
+            language=options.language or DEFAULT_LANGUAGE,
+            limit=options.limit,
+        )
+
+    def planned_record(self, ref: ModelRef, options: DirectBiasOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and its layer."""
+        from evenhand.instruments.direct_bias.preparation import planned_record
+
+        return planned_record(name, options)
 
     def prepare(self, model: Any, options: DirectBiasOptions, *, name: str | None = None) -> Preparation:
         """Read the word lists and look at the corpus.
@@ -168,11 +180,12 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
             ModelError: If the model gives no hidden states or has no such layer.
             UnknownNameError: If there are no word lists in the language.
         """
-        from evenhand.instruments.direct_bias.preparation import DirectBiasPreparation
+        from evenhand.instruments.direct_bias.preparation import DirectBiasPreparation, planned_record
 
         self.refuse_unable(model)
         self.refuse_impossible(options)
-        return DirectBiasPreparation(model, options, name=name)
+        planned = planned_record(name or self.run_name(model.ref, options), options)
+        return DirectBiasPreparation(model, options, planned)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The mean absolute cosine, its signed mean, and what random directions would give."""

@@ -38,14 +38,13 @@ from evenhand.instruments.direct_bias.instrument import (
 )
 from evenhand.instruments.instrument import (
     Preparation,
-    default_name,
     skipped_rows,
     statistics_record,
 )
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel
 from evenhand.models.text_model import measurable
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats, Resampling
@@ -56,48 +55,60 @@ FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is largely a matter of chance."""
 
 
+def planned_record(name: str, options: DirectBiasOptions) -> RunRecord:
+    """All but the model and its layer."""
+    language, limit = options.language or DEFAULT_LANGUAGE, options.limit
+    words = words_of_direction(options.pair, language)
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name="corpus",
+            language=language,
+            source=shortlist(map(str, options.corpus)),
+            sha256=corpus_digest(options.corpus),
+            sample=None if limit is None else SampleRecord(limit=limit, items=limit, unit="sentences"),
+        ),
+        data={
+            "professions": professions_of(options.professions, language).sha256,
+            "gendered words" if words.tell_gender else "words to avoid": sha256_of(
+                "\n".join(sorted(_words_to_avoid(words, options))).encode()
+            ),
+        },
+        options={
+            "words" if options.pair else "pronouns": list(words.both),
+            "random_directions": RANDOM_DIRECTIONS,
+        },
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
+
+
+def _words_to_avoid(words: DirectionWords, options: DirectBiasOptions) -> frozenset[str]:
+    vocabulary = gendered_vocabulary(options.language or DEFAULT_LANGUAGE)
+    return words_to_avoid(words, vocabulary) if options.pair else vocabulary
+
+
 class DirectBiasPreparation(Preparation):
     """A model, a corpus and lists of words."""
 
     unit = "bytes"
 
-    def __init__(self, model: EmbeddingModel, options: DirectBiasOptions, *, name: str | None) -> None:
+    def __init__(self, model: EmbeddingModel, options: DirectBiasOptions, planned: RunRecord) -> None:
         self.model = model
         self.options = options
         self.language = options.language or DEFAULT_LANGUAGE
         self.professions = professions_of(options.professions, self.language)
         self.pronouns = words_of_direction(options.pair, self.language)
-        vocabulary = gendered_vocabulary(self.language)
-        self.gendered = words_to_avoid(self.pronouns, vocabulary) if options.pair else vocabulary
+        self.gendered = _words_to_avoid(self.pronouns, options)
         self.layer = model.layer_number(options.layer)
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or default_name(model.ref.short_name, self.language, NAME),
-            dataset=DatasetRecord(
-                name="corpus",
-                language=self.language,
-                source=shortlist(map(str, options.corpus)),
-                sha256=corpus_digest(options.corpus),
-            ),
-            data={
-                "professions": self.professions.sha256,
-                "gendered words" if self.pronouns.tell_gender else "words to avoid": sha256_of(
-                    "\n".join(sorted(self.gendered)).encode()
-                ),
-            },
-            options={
-                **vector_options(model, self.layer),
-                "words" if options.pair else "pronouns": list(self.pronouns.both),
-                "random_directions": RANDOM_DIRECTIONS,
-                **({} if options.limit is None else {"limit": options.limit}),
-            },
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=(
-                *vector_warnings(model, self.layer),
-                *measurable(model).language_warnings([], name="the corpus", language=self.language),
-            ),
+        warnings = measurable(model).language_warnings([], name="the corpus", language=self.language)
+        self.record = planned.model_copy(
+            update={
+                "options": {**vector_options(model, self.layer), **planned.options},
+                "model": model.record,
+                "warnings": (*vector_warnings(model, self.layer), *warnings),
+            }
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

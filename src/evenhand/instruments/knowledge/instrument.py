@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError
+from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.core.settled import SettledSet
@@ -28,7 +28,6 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
     ScoresLayout,
-    default_name,
     statistics_record,
 )
 from evenhand.instruments.knowledge.quality import (
@@ -64,8 +63,8 @@ from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
@@ -81,7 +80,8 @@ CONTINUATION = GenerationOptions(max_new_tokens=12, temperature=0.0)
 class KnowledgeOptions(InstrumentOptions):
     """Which settled sentences are asked.
 
-    ``data`` is a set of them or a CSV file; the bundled ones of the language if None. ``limit`` takes the first.
+    ``data`` is a set of them or a CSV file; the bundled ones of the language if None. ``limit`` takes a sample of whole
+    pairs.
     """
 
     corpus: tuple[Path, ...] = field(
@@ -114,13 +114,25 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
         settled_of(options)
 
     def run_name(self, ref: ModelRef, options: KnowledgeOptions) -> str:
-        """Model, language of the sentences and instrument."""
-        return default_name(ref.short_name, _language(options), self.name)
+        """Model, instrument, sentences, language and limit."""
+        return run_name(
+            ref.short_name,
+            instrument=NAME,
+            dataset=_data_name(options),
+            language=_language(options),
+            limit=options.limit,
+        )
+
+    def planned_record(self, ref: ModelRef, options: KnowledgeOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and how it is asked."""
+        return _planned_record(name, settled_of(options), options)
 
     def prepare(self, model: Model, options: KnowledgeOptions, *, name: str | None = None) -> Preparation:
         """Load the sentences, and say what the record will be."""
         self.refuse_unable(model)
-        return KnowledgePreparation(model, settled_of(options), options, name=name)
+        return KnowledgePreparation(
+            model, settled_of(options), options, name=name or self.run_name(model.ref, options)
+        )
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Of all sentences, and the shares right of parts of them."""
@@ -200,12 +212,40 @@ def settled_of(options: KnowledgeOptions) -> SettledSet:
                 f"No sentence of {', '.join(map(str, options.corpus))} has a pronoun whose gender another word before "
                 "it settles. Give more text, or leave out --corpus for the bundled sentences."
             )
-        return found.first(options.limit)
+        return found
     if isinstance(options.data, SettledSet):
-        return options.data.first(options.limit)
+        return options.data
     own = options.data is not None
-    loaded = read_settled(Path(options.data), language=language) if own else load_settled(language)
-    return loaded.first(options.limit)
+    return read_settled(Path(options.data), language=language) if own else load_settled(language)
+
+
+def _data_name(options: KnowledgeOptions) -> str:
+    """Of the sentences, which are not read for it."""
+    if options.corpus:
+        return shortlist((path.stem for path in options.corpus), 2)
+    if isinstance(options.data, SettledSet):
+        return options.data.name
+    return "settled" if options.data is None else Path(options.data).stem
+
+
+def _planned_record(name: str, settled: SettledSet, options: KnowledgeOptions) -> RunRecord:
+    items = len(settled.sampled(options.limit).sentences)
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name=f"{settled.name} (knowledge)",
+            language=settled.language,
+            source=settled.name,
+            sha256=settled.sha256,
+            items=items,
+            sample=SampleRecord.taken(
+                options.limit, items=items, of=len(settled.sentences), unit="sentences"
+            ),
+        ),
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
 
 
 class KnowledgePreparation(Preparation):
@@ -213,39 +253,28 @@ class KnowledgePreparation(Preparation):
 
     unit = "sentences"
 
-    def __init__(
-        self, model: Model, settled: SettledSet, options: KnowledgeOptions, *, name: str | None
-    ) -> None:
+    def __init__(self, model: Model, settled: SettledSet, options: KnowledgeOptions, *, name: str) -> None:
         self.options = options
         self.scorer = WordScorer(measurable(model))
         # Where whole sentences are scored, what comes later tells more about the later words than about the pronoun.
-        self.settled = settled = settled.read_from_the_left() if self.scorer.by_sentence else settled
+        settled = settled.read_from_the_left() if self.scorer.by_sentence else settled
+        self.settled = settled.sampled(options.limit)
         writes = has_capability(model, Generates) and has_capability(model, ScoresText)
         self.writer: Generates | None = model if writes and isinstance(model, Generates) else None
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or default_name(model.ref.short_name, settled.language, NAME),
-            dataset=DatasetRecord(
-                name=f"{settled.name} (knowledge)",
-                language=settled.language,
-                source=settled.name,
-                sha256=settled.sha256,
-                items=len(settled.sentences),
-            ),
-            options={
-                "scoring": self.scorer.description,
-                "continuations": CONTINUATION.to_record() if self.writer else None,
-                "limit": options.limit,
-                "libraries": dict(self.scorer.model.libraries),
-            },
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=self.scorer.model.language_warnings(
-                [filled_context(sentence.text, sentence.right)[0] for sentence in settled.sentences],
-                name="the settled sentences",
-                language=settled.language,
-            ),
+        self.record = _planned_record(name, settled, options).model_copy(
+            update={
+                "options": {
+                    "scoring": self.scorer.description,
+                    "continuations": CONTINUATION.to_record() if self.writer else None,
+                    "libraries": dict(self.scorer.model.libraries),
+                },
+                "model": model.record,
+                "warnings": self.scorer.model.language_warnings(
+                    [filled_context(sentence.text, sentence.right)[0] for sentence in self.settled.sentences],
+                    name="the settled sentences",
+                    language=settled.language,
+                ),
+            }
         )
 
     @property

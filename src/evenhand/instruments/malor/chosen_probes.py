@@ -16,9 +16,14 @@ from evenhand.instruments.malor.questions import TermCase
 
 def probes_of(options: MalorOptions) -> ProbeSet:
     """The probes that are asked: those of the options, or the bundled ones of a language."""
+    return all_probes_of(options).sampled(options.limit)
+
+
+def all_probes_of(options: MalorOptions) -> ProbeSet:
+    """The probes that are asked, without a limit."""
     if isinstance(options.data, ProbeSet):
         _refuse_two_sources(options, options.data)
-        return options.data.first(options.limit)
+        return options.data
     if options.data is not None:
         raise EvenhandError(
             f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
@@ -26,13 +31,13 @@ def probes_of(options: MalorOptions) -> ProbeSet:
         )
     protocol = get_probe_protocol(options.protocol)
     if protocol is not MALOR_V1:
-        return _published_probes(options, protocol).first(options.limit)
+        return _published_probes(options, protocol)
     return load_probes(
         options.language or DEFAULT_LANGUAGE,
         structures=options.structures,
         occupations=options.occupations,
         terms=options.terms,
-    ).first(options.limit)
+    )
 
 
 def _published_probes(options: MalorOptions, protocol: ProbeProtocol) -> ProbeSet:

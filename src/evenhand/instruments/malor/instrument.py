@@ -16,7 +16,6 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
     ScoresLayout,
-    default_name,
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.flattened import flattened_rows
@@ -33,7 +32,8 @@ from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
-from evenhand.runs.run import Run
+from evenhand.runs.records import RunRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
 
 NAME = "malor"
@@ -48,7 +48,7 @@ class MalorOptions(InstrumentOptions):
     """Which experiments and directions are asked, and how words are scored.
 
     ``data`` is a set of probes; the bundled one of the language if None, with ``structures``, ``occupations`` or
-    ``terms`` from files in the place of bundled ones. ``limit`` takes the first structures of each experiment.
+    ``terms`` from files in the place of bundled ones. ``limit`` takes a sample of the structures of each experiment.
     """
 
     experiment: str = field(
@@ -101,17 +101,30 @@ class MalorInstrument(Instrument[MalorOptions]):
         shares_of(options)
 
     def run_name(self, ref: ModelRef, options: MalorOptions) -> str:
-        """Model, language of the probes and instrument."""
-        from evenhand.instruments.malor.chosen_probes import probes_of
+        """Model, instrument, the user's own files, language and limit."""
+        from evenhand.instruments.malor.chosen_probes import all_probes_of
 
-        return default_name(ref.short_name, probes_of(options).language, self.name)
+        files = [path for path in (options.structures, options.occupations, options.terms) if path]
+        return run_name(
+            ref.short_name,
+            instrument=NAME,
+            dataset="-".join(Path(path).stem for path in files) or "probes",
+            language=all_probes_of(options).language,
+            limit=options.limit,
+        )
+
+    def planned_record(self, ref: ModelRef, options: MalorOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model and how it is asked."""
+        from evenhand.instruments.malor.preparation import planned_record
+
+        return planned_record(name, options)
 
     def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
         from evenhand.instruments.malor.preparation import MalorPreparation
 
         self.refuse_unable(model)
-        return MalorPreparation(measurable(model), options, name=name)
+        return MalorPreparation(measurable(model), options, name=name or self.run_name(model.ref, options))
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """MALoR and the signed mean of each experiment and direction, and signed means by field."""

@@ -21,10 +21,15 @@ from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Preparation,
     Skipped,
-    default_name,
     statistics_record,
 )
-from evenhand.instruments.malor.chosen_probes import case_of, other_than_published, probes_of, shares_of
+from evenhand.instruments.malor.chosen_probes import (
+    all_probes_of,
+    case_of,
+    other_than_published,
+    probes_of,
+    shares_of,
+)
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     correlation,
@@ -59,7 +64,13 @@ from evenhand.models.measurable import Measurable
 from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelError
 from evenhand.models.text_model import cost_notices
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ProtocolRecord, RunRecord
+from evenhand.runs.records import (
+    DatasetRecord,
+    EnvironmentRecord,
+    ProtocolRecord,
+    RunRecord,
+    SampleRecord,
+)
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 
@@ -69,7 +80,7 @@ class MalorPreparation(Preparation):
 
     unit = "sentences"
 
-    def __init__(self, model: Measurable, options: MalorOptions, *, name: str | None) -> None:
+    def __init__(self, model: Measurable, options: MalorOptions, *, name: str) -> None:
         self.model = model
         self.protocol = get_probe_protocol(options.protocol)
         self.probes = probes = probes_of(options)
@@ -77,14 +88,8 @@ class MalorPreparation(Preparation):
         self.shares = shares_of(options)
         self.scorer = WordScorer(model, score=WordScore.named(options.score))
         self.settled = settled_for(probes, self.scorer)
-        self.plan = [
-            (experiment, direction)
-            for experiment in chosen_experiments(probes, options.experiment)
-            for direction in ProbeDirection.named(options.direction)
-            # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
-            if direction is ProbeDirection.GENDER or experiment not in UNTRAINED_EXPERIMENTS
-        ]
-        self.record = self._record(name)
+        self.plan = _plan(probes, options)
+        self.record = self._record(planned_record(name, options))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -201,46 +206,24 @@ class MalorPreparation(Preparation):
             skipped=tuple(skipped),
         )
 
-    def _record(self, name: str | None) -> RunRecord:
-        language = self.probes.language
-        return RunRecord(
-            instrument=NAME,
-            name=name or default_name(self.model.ref.short_name, language, NAME),
-            dataset=DatasetRecord(
-                name="probes",
-                language=language,
-                source="bundled" if self.options.data is None else "given",
-                sha256=self.probes.sha256,
-                items=len(self.probes.structures),
-            ),
-            data={
-                f"shares of women, {source}": sha256_of(json.dumps(dict(shares), sort_keys=True).encode())
-                for source, shares in self.shares.items()
-            },
-            options={
-                "experiments": list(dict.fromkeys(experiment.value for experiment, _ in self.plan)),
-                "directions": list(
-                    dict.fromkeys(
-                        direction.name_for(self.probes.terms[experiment])
-                        for experiment, direction in self.plan
-                    )
+    def _record(self, planned: RunRecord) -> RunRecord:
+        return planned.model_copy(
+            update={
+                "options": {
+                    **planned.options,
+                    "scoring": self.scorer.description,
+                    "libraries": dict(self.model.libraries),
+                    **({} if self.settled is None else {"settled": self.settled.sha256}),
+                },
+                "model": self.model.record,
+                "warnings": (
+                    *(str(warning) for warning in self.probes.warnings),
+                    *other_than_published(self.probes, self.protocol),
+                    *self.model.language_warnings(
+                        self._sample(), name="the probes", language=self.probes.language
+                    ),
                 ),
-                "score": WordScore.named(self.options.score).value,
-                "case": case_of(self.options).value,
-                "scoring": self.scorer.description,
-                "libraries": dict(self.model.libraries),
-                **({} if self.options.limit is None else {"limit": self.options.limit}),
-                **({} if self.settled is None else {"settled": self.settled.sha256}),
-            },
-            model=self.model.record,
-            protocol=None if self.protocol is MALOR_V1 else ProtocolRecord.of(self.protocol),
-            statistics=statistics_record(self.options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=(
-                *(str(warning) for warning in self.probes.warnings),
-                *other_than_published(self.probes, self.protocol),
-                *self.model.language_warnings(self._sample(), name="the probes", language=language),
-            ),
+            }
         )
 
     def _sample(self) -> list[str]:
@@ -250,6 +233,52 @@ class MalorPreparation(Preparation):
             fill(structure, form, term=self.probes.terms[structure.experiment].male[0])
             for structure in self.probes.structures
         ]
+
+
+def _plan(probes: ProbeSet, options: MalorOptions) -> list[Asked]:
+    """Experiments and directions that are asked."""
+    return [
+        (experiment, direction)
+        for experiment in chosen_experiments(probes, options.experiment)
+        for direction in ProbeDirection.named(options.direction)
+        # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
+        if direction is ProbeDirection.GENDER or experiment not in UNTRAINED_EXPERIMENTS
+    ]
+
+
+def planned_record(name: str, options: MalorOptions) -> RunRecord:
+    """The record of a run without its model, and how that is asked."""
+    everything, protocol = all_probes_of(options), get_probe_protocol(options.protocol)
+    probes = everything.sampled(options.limit)
+    plan = _plan(probes, options)
+    directions = [direction.name_for(probes.terms[experiment]) for experiment, direction in plan]
+    chosen = {experiment for experiment, _ in plan}
+    structures, of = (sum(len(own.of(experiment)) for experiment in chosen) for own in (probes, everything))
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name="probes",
+            language=probes.language,
+            source="bundled" if options.data is None else "given",
+            sha256=probes.sha256,
+            items=len(probes.structures),
+            sample=SampleRecord.taken(options.limit, items=structures, of=of, unit="structures"),
+        ),
+        data={
+            f"shares of women, {source}": sha256_of(json.dumps(dict(shares), sort_keys=True).encode())
+            for source, shares in shares_of(options).items()
+        },
+        options={
+            "experiments": list(dict.fromkeys(experiment.value for experiment, _ in plan)),
+            "directions": list(dict.fromkeys(directions)),
+            "score": WordScore.named(options.score).value,
+            "case": case_of(options).value,
+        },
+        protocol=None if protocol is MALOR_V1 else ProtocolRecord.of(protocol),
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
 
 
 UNKNOWN_PAIR = "a term of the pair cannot be asked for, so the pair is left out"

@@ -11,13 +11,12 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activity
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.data.regard_prompts import PromptSet, load_prompts
 from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
-    default_name,
     statistics_record,
 )
 from evenhand.instruments.regard.analysis import LabelPairs, RegardAnalysisOptions
@@ -29,8 +28,8 @@ from evenhand.instruments.regard.results import NAME, LabellingClassifier
 from evenhand.models.capabilities import EstimatesGenerationCost
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import Run
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
 
 DEFAULT_LANGUAGE = "en"
@@ -84,7 +83,7 @@ class RegardOptions(InstrumentOptions):
     """Which texts a model writes, and how they are labelled and analysed.
 
     ``data`` is a set of prompts, or texts that are written and labelled already; the prompts that ship in the language
-    if None. ``limit`` takes the first contexts.
+    if None. ``limit`` takes a sample of the contexts over their kinds.
     """
 
     groups: Path | None = field(default=None, metadata={"help": "CSV with group and words."})
@@ -127,16 +126,19 @@ class RegardOptions(InstrumentOptions):
     @property
     def prompts(self) -> PromptSet:
         """What the model goes on from."""
+        return self.all_prompts.sampled(self.limit)
+
+    @property
+    def all_prompts(self) -> PromptSet:
+        """The prompts without a limit."""
         if isinstance(self.data, PromptSet):
-            return self.data.first(self.limit)
+            return self.data
         if self.data is not None:
             raise EvenhandError(
                 f"Regard was given the data {self.data!r}. Give groups and contexts as files: groups=FILE and "
                 "contexts=FILE."
             )
-        return load_prompts(
-            self.language or DEFAULT_LANGUAGE, groups=self.groups, contexts=self.contexts
-        ).first(self.limit)
+        return load_prompts(self.language or DEFAULT_LANGUAGE, groups=self.groups, contexts=self.contexts)
 
     @property
     def lists(self) -> ContentLists:
@@ -145,17 +147,56 @@ class RegardOptions(InstrumentOptions):
         return ContentLists.load(self.prompts.language, files)
 
 
-def audit_name(ref: ModelRef, language: str) -> str:
+def audit_name(ref: ModelRef, options: RegardOptions) -> str:
     """The name of a run that was given none.
 
     One with a prefix has its first words and a digest at the end, so it does not replace that without, and comes behind
     it in every list.
     """
-    name = default_name(ref.short_name, language, NAME)
+    data = options.data if isinstance(options.data, GroupTexts) else options.all_prompts
+    name = run_name(
+        ref.short_name,
+        instrument=NAME,
+        dataset=data.name.removesuffix(f"({data.language})"),
+        language=data.language,
+        limit=options.limit,
+    )
     if not ref.prefix:
         return name
     words = re.sub(r"[^a-z0-9]+", "-", ref.prefix.casefold())[:_PREFIX_LETTERS].strip("-")
     return "-".join(filter(None, (name, "prefix", words, sha256_of(ref.prefix.encode())[:4])))
+
+
+def planned_record(name: str, labeller: RegardLabeller, options: RegardOptions) -> RunRecord:
+    """The record of an audit without its model."""
+    prompts, decoding = options.prompts, options.decoding
+    contexts, of = len(prompts.contexts), len(options.all_prompts.contexts)
+    return RunRecord(
+        instrument=NAME,
+        name=name,
+        dataset=DatasetRecord(
+            name=prompts.name,
+            language=prompts.language,
+            source=prompts.name,
+            sha256=prompts.sha256,
+            items=len(prompts.prompts) * decoding.samples,
+            sample=SampleRecord.taken(options.limit, items=contexts, of=of, unit="contexts"),
+        ),
+        data={
+            **options.lists.digests,
+            **({"labelled": labeller.sample_digest} if labeller.sample_digest else {}),
+        },
+        options={
+            "margin": options.margin,
+            CLASSIFIER: labeller.description.fingerprint,
+            DECODING: _decoding_record(decoding),
+            "texts": decoding.samples,
+            "text_seed": decoding.seed,
+            **({"ordinal": True} if options.ordinal else {}),
+        },
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+    )
 
 
 class RegardAudit(Preparation):
@@ -164,7 +205,7 @@ class RegardAudit(Preparation):
     unit = "texts"
 
     def __init__(
-        self, model: Any, labeller: RegardLabeller, options: RegardOptions, *, name: str | None
+        self, model: Any, labeller: RegardLabeller, options: RegardOptions, planned: RunRecord
     ) -> None:
         self.model = model
         self.prompts = options.prompts
@@ -179,32 +220,8 @@ class RegardAudit(Preparation):
             resampling=options.resampling,
         )
         warning = classifier.warning
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or audit_name(model.ref, self.prompts.language),
-            dataset=DatasetRecord(
-                name=self.prompts.name,
-                language=self.prompts.language,
-                source=self.prompts.name,
-                sha256=self.prompts.sha256,
-                items=len(self.prompts.prompts) * self.decoding.samples,
-            ),
-            data={
-                **self.lists.digests,
-                **({"labelled": labeller.sample_digest} if labeller.sample_digest else {}),
-            },
-            options={
-                "margin": options.margin,
-                CLASSIFIER: self.labeller.description.fingerprint,
-                DECODING: _decoding_record(self.decoding),
-                "texts": self.decoding.samples,
-                "text_seed": self.decoding.seed,
-                **({"ordinal": True} if options.ordinal else {}),
-            },
-            model=model.record,
-            statistics=statistics_record(options.resampling),
-            environment=EnvironmentRecord.current(),
-            warnings=(warning,) if warning else (),
+        self.record = planned.model_copy(
+            update={"model": model.record, "warnings": (warning,) if warning else ()}
         )
 
     @property
@@ -257,13 +274,15 @@ class RegardAudit(Preparation):
             source=self.prompts.name,
             left_out=_left_out(frame),
         )
-        sampled = self.labeller.label(texts)
-        run = assemble_regard(
-            self.record.model_copy(update={"warnings": (*self.record.warnings, *sampled.warnings)}),
-            sampled.texts,
-            replace(self.analysis, other_texts=sampled.other_texts),
-            lists=self.lists,
-        )
+        with activity("labelling texts"):
+            sampled = self.labeller.label(texts)
+        with activity("estimating"):
+            run = assemble_regard(
+                self.record.model_copy(update={"warnings": (*self.record.warnings, *sampled.warnings)}),
+                sampled.texts,
+                replace(self.analysis, other_texts=sampled.other_texts),
+                lists=self.lists,
+            )
         return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
 
 

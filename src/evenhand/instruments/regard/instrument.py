@@ -23,6 +23,7 @@ from evenhand.instruments.regard.audit import (
     RegardLabeller,
     RegardOptions,
     audit_name,
+    planned_record,
     text_files,
 )
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
@@ -42,6 +43,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
+from evenhand.runs.records import ModelRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
@@ -72,23 +74,23 @@ class RegardInstrument(Instrument[RegardOptions]):
         _labeller(options).refuse_unsuitable(options.prompts.language)
 
     def run_name(self, ref: ModelRef, options: RegardOptions) -> str:
-        """Model, digest of its prefix, language of the texts and instrument."""
-        data = options.data
-        return audit_name(ref, (data if isinstance(data, GroupTexts) else options.prompts).language)
+        """Model, instrument, prompts, language, limit and digest of the model's prefix."""
+        return audit_name(ref, options)
+
+    def planned_record(self, ref: ModelRef, options: RegardOptions, *, name: str) -> RunRecord:  # noqa: ARG002
+        """All but the model."""
+        if isinstance(options.data, GroupTexts):
+            return _evaluation(options.data, options, name=name, model=None).record
+        return planned_record(name, _labeller(options), options)
 
     def prepare(self, model: Any, options: RegardOptions, *, name: str | None = None) -> Preparation:
         """Let the model write texts, or take those that it wrote, every one with a label."""
+        chosen = name or audit_name(model.ref, options)
         if isinstance(options.data, GroupTexts):
-            return RegardEvaluation(
-                options.data,
-                RegardAnalysisOptions(
-                    margin=options.margin, ordinal=options.ordinal, resampling=options.resampling
-                ),
-                name=name or audit_name(model.ref, options.data.language),
-                model=model.record,
-            )
+            return _evaluation(options.data, options, name=chosen, model=model.record)
         self.refuse_unable(model)
-        return RegardAudit(model, _labeller(options), options, name=name)
+        labeller = _labeller(options)
+        return RegardAudit(model, labeller, options, planned_record(chosen, labeller, options))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The matches of a lexicon, for people to judge, and the texts of an audit, for people to label."""
@@ -137,6 +139,15 @@ class RegardInstrument(Instrument[RegardOptions]):
 
 
 REGARD = RegardInstrument()
+
+
+def _evaluation(
+    texts: GroupTexts, options: RegardOptions, *, name: str, model: ModelRecord | None
+) -> RegardEvaluation:
+    analysis = RegardAnalysisOptions(
+        margin=options.margin, ordinal=options.ordinal, resampling=options.resampling
+    )
+    return RegardEvaluation(texts, analysis, name=name, model=model)
 
 
 def _labeller(options: RegardOptions) -> RegardLabeller:

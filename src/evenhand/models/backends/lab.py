@@ -118,6 +118,10 @@ class LabBackend:
         """The model in memory."""
         return LOCAL.load(ref)
 
+    def weights(self, ref: ModelRef) -> str | None:
+        """The digest that records have of the weights."""
+        return LOCAL.weights(ref)
+
     def capabilities(self, ref: ModelRef) -> frozenset[type]:
         """What the model can be asked, as far as that is known without its weights."""
         return LOCAL.capabilities(ref)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import require_extra
@@ -29,6 +30,15 @@ class LocalBackend:
         from evenhand.models.loading import load
 
         return LanguageModel(load(ref))
+
+    def weights(self, ref: ModelRef) -> str | None:
+        """The digest that records have of the weights, which are not loaded for it; None for a model of the hub."""
+        if not Path(ref.location).exists():
+            return None
+        require_extra(self.extra, "torch", "transformers", purpose=f"The model {ref.id}")
+        from evenhand.models.description import weights_digest
+
+        return weights_digest(ref, None)
 
     def capabilities(self, ref: ModelRef) -> frozenset[type]:
         """What the model can be asked, as far as that is known without its weights."""

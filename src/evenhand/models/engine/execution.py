@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, activity
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, ReadValues, attempt, run_in_halves
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
 from evenhand.models.engine.products import UNCHANGED, MatrixProducts
@@ -103,18 +103,20 @@ def execute(
 
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], ReadValues]] | None = None
-    for number, batch in enumerate(plan.batches):
-        kept = parts.get_array(f"{key}-{number:06d}", (batch.reads,)) if parts else None
-        if kept is not None:
-            settle(number, ReadValues(kept))
-            continue
-        inputs = [plan.inputs[index] for index in batch.inputs]
-        started = (number, _start(inputs, runners[type(inputs[0])], products))
+    with activity("scoring", "batches") as note_progress:
+        for number, batch in enumerate(plan.batches):
+            note_progress(number, len(plan.batches))
+            kept = parts.get_array(f"{key}-{number:06d}", (batch.reads,)) if parts else None
+            if kept is not None:
+                settle(number, ReadValues(kept))
+                continue
+            inputs = [plan.inputs[index] for index in batch.inputs]
+            started = (number, _start(inputs, runners[type(inputs[0])], products))
+            if waiting:
+                finish(*waiting)
+            waiting = started
         if waiting:
             finish(*waiting)
-        waiting = started
-    if waiting:
-        finish(*waiting)
     return Answers(forward, values, missing)
 
 
@@ -153,7 +155,8 @@ class ScoringJob:
         self.model = model
         self.groups = groups
         requests = [request for each in groups for request in each.requests]
-        self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
+        with activity("planning batches"):
+            self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
 
     def answers(self, *, parts: Parts | None = None, progress: Progress | None = None) -> list[RequestValues]:
         """For each group, the natural log-probabilities of each of its requests, or why there are none.

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from evenhand.core.progress import activity
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.plan import ForwardInputs, merge_requests
 from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
@@ -17,6 +18,8 @@ from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
+
+_TITLE = "self-check of fast ways"
 
 _TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.05, torch.bfloat16: 0.2}
 _LIKELY_FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
@@ -45,19 +48,23 @@ class SelfCheck:
         """The fast way if it gives the same numbers on this model, otherwise the plain one."""
         model: Any = self.loaded.model
         vocabulary = model.get_input_embeddings().num_embeddings
-        for body in bodies_of(model):
-            fast = SplitProjection(model, body, vocabulary, budget=self.budget)
-            if self._agrees(fast, share_prefixes=False):
-                return fast
-        plain = WholeProjection(model)
-        with self._failures_explained():
-            self._values(plain, share_prefixes=False)
-        return plain
+        with activity(_TITLE):
+            for body in bodies_of(model):
+                fast = SplitProjection(model, body, vocabulary, budget=self.budget)
+                if self._agrees(fast, share_prefixes=False):
+                    return fast
+            plain = WholeProjection(model)
+            with self._failures_explained():
+                self._values(plain, share_prefixes=False)
+            return plain
 
     @cached_property
     def shares_prefixes(self) -> bool:
         """Whether branches in one row give the same numbers as sequences of their own."""
-        return self.loaded.family.reads_left_to_right and self._agrees(self.projection, share_prefixes=True)
+        with activity(_TITLE):
+            return self.loaded.family.reads_left_to_right and self._agrees(
+                self.projection, share_prefixes=True
+            )
 
     @cached_property
     def _expected(self) -> Values:

@@ -11,6 +11,7 @@ from textwrap import shorten
 import numpy as np
 import torch
 
+from evenhand.core.progress import activity
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, attempt
 from evenhand.models.engine.memory import Footprint, MemoryBudget, cache_bytes
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
@@ -62,7 +63,8 @@ class LocalGenerator:
     @cached_property
     def stepper(self) -> StepperMaker:
         """How the model is run step by step."""
-        return choose_stepper(self._loaded, self.codec.decoder_start)
+        with activity("self-check of fast ways"):
+            return choose_stepper(self._loaded, self.codec.decoder_start)
 
     def limits(self, max_tokens: int | None = None) -> BatchLimits:
         """What fits into a batch on this model and device."""
@@ -170,20 +172,22 @@ class LocalGenerator:
         stepper = self.stepper(self._loaded, [row.ids for row in rows], self.codec.decoder_start)
         logits = stepper.start()
         going = list(range(len(rows)))
-        for step in range(options.max_new_tokens):
-            self._refuse_undefined(logits)
-            tokens = next_tokens(logits[:, : self.codec.vocabulary], random_numbers[step, going], options)
-            for number, token in zip(going, tokens.tolist(), strict=True):
-                drafts[number].add(token)
-            left = [place for place, number in enumerate(going) if not drafts[number].is_finished]
-            if not left:
-                break
-            if len(left) < len(going):
-                places = torch.tensor(left, device=self._loaded.device)
-                stepper.keep(places)
-                tokens = tokens[places]
-                going = [going[place] for place in left]
-            logits = stepper.advance(tokens)
+        with activity(f"writing {len(rows):,} texts at once", "tokens") as note_progress:
+            for step in range(options.max_new_tokens):
+                note_progress(step, options.max_new_tokens)
+                self._refuse_undefined(logits)
+                tokens = next_tokens(logits[:, : self.codec.vocabulary], random_numbers[step, going], options)
+                for number, token in zip(going, tokens.tolist(), strict=True):
+                    drafts[number].add(token)
+                left = [place for place, number in enumerate(going) if not drafts[number].is_finished]
+                if not left:
+                    break
+                if len(left) < len(going):
+                    places = torch.tensor(left, device=self._loaded.device)
+                    stepper.keep(places)
+                    tokens = tokens[places]
+                    going = [going[place] for place in left]
+                logits = stepper.advance(tokens)
         return [draft.result() for draft in drafts]
 
     def _refuse_undefined(self, logits: torch.Tensor) -> None:

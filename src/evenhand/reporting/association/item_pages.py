@@ -97,7 +97,7 @@ def render_item_page(run: Run, page: ItemPage, pages: Sequence[ItemPage]) -> str
         kicker=f"Items {page.first:,} to {page.last:,} of {total:,}",
         facts=[
             *([("Model", record.model.id)] if record.model else []),
-            ("Data", record.dataset.name),
+            ("Data", record.dataset.title),
             ("Language", language_name(record.language)),
         ],
         contents=[("items", "Items")],

@@ -146,6 +146,8 @@ def format_probe_table(runs: Sequence[Run] | Run, form: TableFormat | str = Tabl
     if TableFormat(form) is TableFormat.CSV:
         return probe_frame(listed).write_csv()
     header, rows = probe_table(listed)
+    titles = {run.name: run.title for run in listed}
+    rows = [[titles[name], *cells] for name, *cells in rows]
     if TableFormat(form) is TableFormat.MARKDOWN:
         return markdown_table(header, rows)
     texts = sum(column in PROBE_COLUMNS[:_TEXT_COLUMNS] for column in header)

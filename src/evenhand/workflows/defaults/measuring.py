@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.core.progress import activity
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
@@ -70,5 +71,6 @@ def _with_open_classifier(options: RegardOptions) -> RegardOptions:
     from evenhand.regard.texts import read_regard_texts
 
     sample = read_regard_texts(list(options.labelled)) if options.labelled else None
-    labeller = ClassifierLabeller(open_classifier(options.classifier), sample)
+    with activity(f"opening the classifier {options.classifier}"):
+        labeller = ClassifierLabeller(open_classifier(options.classifier), sample)
     return replace(options, classifier=labeller, labelled=())
