@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
+from evenhand.runs.head_records import model_weights_digest
 from evenhand.runs.mitigation_records import (
+    MITIGATION_FILE,
     DataRecord,
     EpochMetrics,
     LearningCurve,
@@ -14,6 +18,14 @@ from evenhand.runs.mitigation_records import (
     TextRecord,
 )
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
+
+
+def put_beside(folder: Path, record: MitigationRecord) -> MitigationRecord:
+    """The record of the weights that lie in a folder, written there."""
+    own = record.model_copy(update={"weights": model_weights_digest(folder)})
+    (folder / MITIGATION_FILE).write_text(own.model_dump_json(), encoding="utf-8")
+    return own
+
 
 HE_SHE = "he-she.MALoR"
 

@@ -50,6 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(loss=loss, whole=np.full(len(texts), fill_value=True))
 
     monkeypatch.setattr(measuring, "HeldOut", questions)
+    monkeypatch.setattr(measuring, "refuse_other_losses", lambda *_, **__: 0)
     monkeypatch.setattr(measuring, "finetuned_answers", answers)
     return times
 
@@ -62,7 +63,9 @@ def measurer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., M
         monkeypatch.setattr(measuring, "record_of", lambda _: record)
         monkeypatch.setattr(INSTRUMENTS.get("malor"), "prepare", lambda *_, **__: None, raising=False)
         monkeypatch.setattr(INSTRUMENTS.get("association"), "prepare", lambda *_, **__: None, raising=False)
-        nothing: Any = SimpleNamespace(loaded=SimpleNamespace(model=None))
+        nothing: Any = SimpleNamespace(
+            loaded=SimpleNamespace(model=None), held_out_rows=lambda *_, **__: None
+        )
         return ModelMeasurer(nothing, plan, folder=tmp_path)
 
     return made

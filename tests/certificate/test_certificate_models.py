@@ -13,6 +13,7 @@ import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
 from forking import exit_code
 from measuring import probe_pairs
+from recording_monitor import RecordingMonitor
 
 from evenhand.certificate import Finetuning, certify, finetuning, measuring
 from evenhand.certificate.bias import malor_results
@@ -95,20 +96,26 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
 
 def refuse_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
-        raise AssertionError("a model was asked again")
+        raise AssertionError("a model was measured again")
 
-    for name in ("keep_run", "HeldOut", "finetuned_answers"):
+    def opened(preparation: Preparation, folder: Path, **options: Any) -> Run:
+        return keep_run(preparation, folder, **options) if folder.is_dir() else refuse()
+
+    monkeypatch.setattr(measuring, "keep_run", opened)
+    for name in ("HeldOut", "finetuned_answers"):
         monkeypatch.setattr(measuring, name, refuse)
 
 
-def test_a_certificate_that_was_made_asks_no_model_again(
+def test_a_certificate_that_was_made_is_opened_and_no_model_is_measured_again(
     made: tuple[Certificate, Path], bert: Path, changed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate, place = made
     plan = with_pairs(small_plan(trained=("he-she",)))
     refuse_to_measure(monkeypatch)
-    assert certify(str(bert), str(changed), plan, place=place) == certificate
-    with pytest.raises(AssertionError, match="asked again"):
+    monitor = RecordingMonitor()
+    assert certify(str(bert), str(changed), plan, place=place, monitor=monitor) == certificate
+    assert "of its answers were asked again and are the same" in monitor.notes[-1]
+    with pytest.raises(AssertionError, match="measured again"):
         certify(str(changed), str(bert), plan, place=place)
 
 

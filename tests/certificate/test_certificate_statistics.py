@@ -17,7 +17,8 @@ from evenhand.certificate.bias import (
     flipped_occupations,
     split_by_training,
 )
-from evenhand.certificate.plan import HeldOutText, Margins
+from evenhand.certificate.margins import Margins
+from evenhand.certificate.plan import HeldOutText
 from evenhand.certificate.quality_figures import (
     accuracy_of_answers,
     bits_per_character_row,

@@ -14,8 +14,8 @@ from certificate_runs import small_plan
 from certificates import certificate, quality_row
 
 from evenhand.certificate.knowledge import knowledge_rows, reported_rows
+from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
-from evenhand.certificate.plan import Margins
 from evenhand.core.errors import EvenhandError
 from evenhand.core.settled import SettledSet
 from evenhand.data.settled import load_settled

@@ -79,7 +79,7 @@ def test_a_damaged_record_is_refused(bert: Path, tmp_path: Path) -> None:
 def mitigated_in(language: str, source: Path, folder: Path) -> Path:
     record = mitigation_records.a_record().model_copy(update={"language": language})
     nudged(source, folder)
-    (folder / MITIGATION_FILE).write_text(record.model_dump_json())
+    mitigation_records.put_beside(folder, record)
     return folder
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
-from evenhand.certificate.plan import Margins
 from evenhand.certificate.regard import regard_quality_rows
 from evenhand.core.errors import EvenhandError
 from evenhand.data.group_texts import GroupText, GroupTexts

@@ -227,6 +227,8 @@ def test_records_of_lab_models_that_do_not_say_so_saw_the_structures() -> None:
     assert record.data is not None
     unseen = UnseenRecord(occupations=("nurse",), left_out=3)
     told = record.model_copy(update={"data": record.data.model_copy(update={"unseen": unseen})})
+    assert not summarise(told).unseen, "the record does not say which weights it is about"
+    told = told.model_copy(update={"weights": "0" * 64})
     assert summarise(told).unseen
     in_lab = told.model_copy(update={"lab": mitigation_records.a_record(planted=True).model.planted})
     assert not summarise(in_lab).unseen

@@ -23,7 +23,6 @@ from evenhand.core.files import sha256_of
 from evenhand.runs.certificate_files import runs_folder, sealed
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
 from evenhand.runs.certificates import Certificate, verdict_of
-from evenhand.runs.mitigation_records import MITIGATION_FILE
 
 Document = dict[str, Any]
 
@@ -34,8 +33,7 @@ def made(menagerie: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("verified")
     before = menagerie.folder("bert")
     after = nudged(before, folder / "after")
-    record = mitigation_records.a_record()
-    (after / MITIGATION_FILE).write_text(record.model_dump_json(), encoding="utf-8")
+    mitigation_records.put_beside(after, mitigation_records.a_record())
     plan = replace(probes_alone(small_plan()), labelled=LABELLED, finetuning=Finetuning(seeds=3, steps=2))
     place = folder / "certificate" / "certificate.json"
     certify(str(before), str(after), plan, place=place)
@@ -97,6 +95,9 @@ EDITS: dict[str, Callable[[Document], object]] = {
         reported=[{**_row(own, "perplexity"), "measure": "evidence of subject pronouns"}]
     ),
     "groups": lambda own: own.update(groups={"he-she": ["young", "old"]}),
+    "verdict": lambda own: own["verdict"].update(
+        wider_margins=[{"name": "lms", "margin": 9.0, "usual": 2.0}]
+    ),
     "outputs_changed": lambda own: own.update(outputs_changed=False),
     "weights_changed": lambda own: own.update(weights_changed=False),
     "trained": lambda own: own["untrained"].append(own["trained"].pop()),

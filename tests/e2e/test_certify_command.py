@@ -121,7 +121,7 @@ def test_the_same_model_twice_changes_nothing(run_evenhand_here: Command, tmp_pa
     done = run_evenhand_here("certify", "lab:masked", "lab:masked", "--out", out, "--json", *QUICK)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["verdict"] == {"bias": "nothing changed", "quality": "kept"}
+    assert found["verdict"] == {"bias": "nothing changed", "quality": "kept", "wider_margins": []}
     assert found["weights_changed"] is False
     assert found["flipped"] == []
 

@@ -25,7 +25,13 @@ from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate, OverCorrection, TrivialBaseline, Verdict
+from evenhand.runs.certificates import (
+    Certificate,
+    OverCorrection,
+    TrivialBaseline,
+    Verdict,
+    WiderMargin,
+)
 from evenhand.stats.intervals import SKEWED_JACKKNIFE
 
 
@@ -252,6 +258,35 @@ def test_kept_quality_names_what_it_rests_on_only_where_something_is_missing() -
     assert certificate_sentences(certificates.certificate(verdict=lost))[1].startswith("Quality was lost. ")
 
 
+@pytest.mark.parametrize(
+    ("quality", "start"),
+    [
+        (
+            QualityVerdict.KEPT,
+            "Quality was kept, with margins that are wider than usual (perplexity 50% instead of 1, lms 9 points "
+            "instead of 2 and content 0.5 bits instead of 0.05), as far as it was measured (perplexity and LMS); "
+            "accuracy was not measured. ",
+        ),
+        (
+            QualityVerdict.LOST,
+            "Quality was lost, even with margins that are wider than usual (perplexity 50% instead of 1, lms 9 points "
+            "instead of 2 and content 0.5 bits instead of 0.05). ",
+        ),
+    ],
+)
+def test_margins_beyond_the_usual_ones_are_said_with_the_verdict(quality: QualityVerdict, start: str) -> None:
+    wider = tuple(
+        WiderMargin(name=name, margin=margin, usual=usual)
+        for name, margin, usual in (("perplexity", 50.0, 1.0), ("lms", 9.0, 2.0), ("content", 0.5, 0.05))
+    )
+    verdict = Verdict(bias=BiasVerdict.LOWERED, quality=quality, wider_margins=wider)
+    made = certificates.certificate(verdict=verdict)
+    assert certificate_sentences(made)[1].startswith(start)
+    assert "ith margins that are wider than usual (perplexity 50% instead of 1" in render_certificate_page(
+        made
+    )
+
+
 FELL = certificates.quality_row("perplexity", -8.3, QualityVerdict.KEPT, half=0.4, margin=1.0)
 ROSE = certificates.quality_row("LMS", 3.1, QualityVerdict.KEPT, half=0.5, margin=-2.0, unit="points")
 
@@ -432,7 +467,7 @@ def test_the_json_has_the_promised_layout(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(sealed(made).model_dump_json())
     found = json.loads(path.read_text())
-    assert found["verdict"] == {"bias": "lowered", "quality": "lost"}
+    assert found["verdict"] == {"bias": "lowered", "quality": "lost", "wider_margins": []}
     assert found["weights_changed"] is True
     for part in ("trained", "untrained"):
         for row in found[part]:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evenhand.certificate.certification import certify
     from evenhand.certificate.finetuning import Finetuning, finetuning_preset
-    from evenhand.certificate.plan import CertificatePlan, HeldOutText, Margins, Measurement
+    from evenhand.certificate.margins import Margins
+    from evenhand.certificate.plan import CertificatePlan, HeldOutText, Measurement
 
 _HOME = {
     "CertificatePlan": "evenhand.certificate.plan",
     "Finetuning": "evenhand.certificate.finetuning",
     "HeldOutText": "evenhand.certificate.plan",
-    "Margins": "evenhand.certificate.plan",
+    "Margins": "evenhand.certificate.margins",
     "Measurement": "evenhand.certificate.plan",
     "certify": "evenhand.certificate.certification",
     "finetuning_preset": "evenhand.certificate.finetuning",

@@ -68,9 +68,7 @@ def trivial_baseline(
     """
     if not all(MALOR_INSTRUMENT in side.runs for side in measured):
         return None, None
-    measurement = next(own for own in plan.measurements if own.name == MALOR_INSTRUMENT)
-    options = cast(MalorOptions, measurement.options)
-    probes = probes_of(options)
+    probes = probes_of(_malor_options(plan))
     text = _text(plan, probes)
     if not text:
         return TrivialBaseline(reason=NO_TEXT), None
@@ -81,14 +79,7 @@ def trivial_baseline(
     if not fitted:
         reason = "no experiment has a shift that could be fitted"
         return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=reason), None
-    asked = replace(probes, structures=tuple(own for own in probes.structures if own.experiment in fitted))
-    shifted = ModelMeasurer(
-        before.model,
-        replace(plan, measurements=(_measurement(asked, options),), labelled=None, trained=None),
-        folder=before.folder.parent / BASELINE,
-        monitor=before.monitor,
-        shifts=token_shifts(shifts),
-    )
+    shifted = shifted_measurer(before, plan, shifts)
     own = shifted.measure()
     if MALOR_INSTRUMENT not in own.runs:
         return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=own.gaps[MALOR_INSTRUMENT]), None
@@ -108,6 +99,31 @@ def trivial_baseline(
     )
     is_measured = perplexity is not None and perplexity.verdict is not QualityVerdict.NOT_MEASURED
     return baseline, shifted.held_out(plan.held_out) if plan.held_out and is_measured else None
+
+
+def shifted_measurer(
+    before: ModelMeasurer, plan: CertificatePlan, shifts: Sequence[FittedShift]
+) -> ModelMeasurer:
+    """Measures the original with shifts, on the experiments for which one could be fitted."""
+    fitted = {shift.experiment for shift in shifts if shift.reason is None}
+    options = _malor_options(plan)
+    probes = probes_of(options)
+    asked = replace(
+        probes, structures=tuple(own for own in probes.structures if own.experiment.value in fitted)
+    )
+    return ModelMeasurer(
+        before.model,
+        replace(plan, measurements=(_measurement(asked, options),), labelled=None, trained=None),
+        folder=before.folder.parent / BASELINE,
+        monitor=before.monitor,
+        shifts=token_shifts(shifts),
+        taken_over=before.taken_over,
+    )
+
+
+def _malor_options(plan: CertificatePlan) -> MalorOptions:
+    measurement = next(own for own in plan.measurements if own.name == MALOR_INSTRUMENT)
+    return cast(MalorOptions, measurement.options)
 
 
 def _text(plan: CertificatePlan, probes: ProbeSet) -> Sequence[str]:

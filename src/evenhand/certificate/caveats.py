@@ -25,6 +25,7 @@ def caveats_of(certificate: Certificate, before: Measurements, after: Measuremen
     return (
         *_about_weights(certificate),
         *_about_scope(certificate),
+        *_about_taken_over(certificate),
         *_about_sample(certificate),
         *_about_regard(certificate, before),
         *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
@@ -42,6 +43,26 @@ def _about_regard(certificate: Certificate, before: Measurements) -> list[str]:
     ]
 
 
+def _about_taken_over(certificate: Certificate) -> list[str]:
+    """What an earlier command measured, and whether that was looked at."""
+    return [
+        f"{title}: {', '.join(f'{own.figures} ({own.measured:%d %B %Y, %H:%M} UTC)' for own in rows)}."
+        for title, rows in (
+            (
+                "Measured by an earlier command and taken over; a sample of the answers was asked again and is the "
+                "same (--fresh measures everything anew)",
+                [own for own in certificate.taken_over if own.asked_again],
+            ),
+            (
+                "Measured by an earlier command and taken over as it lay there, because its answers cannot be asked "
+                "again one by one (--fresh measures everything anew)",
+                [own for own in certificate.taken_over if not own.asked_again],
+            ),
+        )
+        if rows
+    ]
+
+
 def _about_weights(certificate: Certificate) -> list[str]:
     same_files = certificate.before.weights == certificate.after.weights
     before, after = certificate.before.prefix, certificate.after.prefix
@@ -54,11 +75,6 @@ def _about_weights(certificate: Certificate) -> list[str]:
         return [
             "The files of the two models differ, but the weights that are loaded from them are the same. An adapter "
             "that is not loaded, or a training whose result was not saved, looks like this."
-        ]
-    if certificate.weights_changed and not certificate.outputs_changed:
-        return [
-            "The weights differ, but not one answer does. What was changed plays no part in the model's predictions: "
-            "look whether an adapter is active and whether the right model was saved."
         ]
     if not certificate.weights_changed and not certificate.same_tokenizer:
         return [
@@ -85,7 +101,7 @@ def _about_sample(certificate: Certificate) -> list[str]:
     if HELD_OUT in samples and not (certificate.mitigation and certificate.mitigation.unseen):
         caveats.append(
             "It is not known whether the training saw the held-out half of structures and occupations that MALoR is "
-            "over: no record beside the model says so."
+            "over: no record that is about these weights says so."
         )
     return caveats
 
@@ -93,17 +109,19 @@ def _about_sample(certificate: Certificate) -> list[str]:
 def _about_scope(certificate: Certificate) -> list[str]:
     caveats = []
     mitigation = certificate.mitigation
-    if not certificate.trained_known and mitigation and mitigation.experiments:
+    is_about_weights = mitigation is not None and mitigation.weights is not None
+    if not certificate.trained_known and mitigation and mitigation.experiments and is_about_weights:
         caveats.append(
             f"The model was mitigated for probes in {mitigation.language!r} and is judged on those in "
             f"{certificate.language!r}, none of which it was trained for; the verdict on bias is about all of them."
         )
     elif not certificate.trained_known:
-        reason = (
-            "its mitigation.json names none"
-            if mitigation
-            else "there is no mitigation.json beside the model and no --trained"
-        )
+        if not mitigation:
+            reason = "there is no mitigation.json beside the model and no --trained"
+        elif is_about_weights:
+            reason = "its mitigation.json names none"
+        else:
+            reason = "its mitigation.json does not say which weights it is about: name them with --trained"
         caveats.append(
             f"It is not known which experiments were trained on ({reason}), so the verdict on bias is about all of "
             "them."

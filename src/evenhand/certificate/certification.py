@@ -3,41 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from evenhand.certificate.baseline import trivial_baseline
+from evenhand.certificate.baseline import shifted_measurer, trivial_baseline
 from evenhand.certificate.bias import bias_rows, refuse_unknown_figures
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
+from evenhand.certificate.kept_answers import MEASURE_ANEW
+from evenhand.certificate.margins import wider_margins
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.certificate.model_pair import (
+    ModelPair,
+    measured_pair,
+    reads_alike,
+    refuse_nothing,
+    refuse_same_answers,
+)
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import (
     classifier_answers,
     held_out_losses,
     incomparable_text,
     passage_losses,
-    same_tokenizer,
 )
 from evenhand.certificate.quality_rows import quality_rows
 from evenhand.certificate.verification import read_certificate
-from evenhand.certificate.weights import weights_change
+from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
-from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
 from evenhand.runs.certificate_evidence import flattened_between
 from evenhand.runs.certificate_files import (
+    equal_figures,
     fingerprint_of_certificate,
+    plain_figures,
     runs_folder,
     sealed,
 )
-from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, SentenceLosses
+from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, SentenceLosses, read_inputs
 from evenhand.runs.certificate_quality import QualityRow, quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
@@ -45,24 +55,13 @@ from evenhand.runs.certificates import (
     BEFORE,
     CERTIFICATE_SCHEMA_VERSION,
     Certificate,
+    TakenOver,
     TrivialBaseline,
     Verdict,
 )
 from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
-from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
-from evenhand.runs.weights_changes import WeightsChange
-
-_SAMPLE = (
-    "The nurse told Mary's 12 patients: \"You'll be fine!\"",
-    "Die Ärztin grüßt den Bäcker, während er 3,50 € zählt.",
-    "L'infirmière naïve (de Nîmes) a dit « bonjour » — n'est-ce pas ?",
-)
-"""Sentences with capitals, numerals, accents and marks, which tokenizers split in different ways."""
-
-_MOST_SENTENCES = 100
-"""Held-out sentences on which tokenizers are compared."""
 
 
 def certify(
@@ -71,25 +70,37 @@ def certify(
     plan: CertificatePlan,
     *,
     place: Path,
+    measured_now: Collection[Path] = (),
     monitor: Monitor = SILENT,
 ) -> Certificate:
     """Measure two models on the same questions and say what became of bias and quality.
 
     The certificate is written to ``place``, and the runs of both models to the folder beside it that has its name
     without the suffix. Called again with the same, it opens the certificate; if it was interrupted, it goes on. A
-    certificate of other models or another plan is replaced, and what still fits of its runs is kept.
+    certificate of other models or another plan is replaced, and what still fits of its runs is taken over. A sample of
+    all answers that are taken over is asked again.
 
     Args:
         before: The original: a name or folder, a reference, or a model already loaded.
         after: The mitigated model.
         plan: What both are measured on, and the margins.
         place: The JSON file.
+        measured_now: Runs that this very command let other processes measure.
         monitor: Told how it goes.
+
+    Raises:
+        RunError: If what is taken over is not what the models answer.
+        ModelError: If the weights of the models differ, and not one answer does.
     """
     pair = ModelPair.of(before, after, plan)
     runs = runs_folder(place)
-    first = ModelMeasurer(pair.before, plan, folder=runs / BEFORE, monitor=monitor)
-    second = ModelMeasurer(pair.after, plan, folder=runs / AFTER, monitor=monitor)
+    taken_over: dict[str, TakenOver] = {}
+    first, second = (
+        ModelMeasurer(
+            model, plan, folder=folder, monitor=monitor, taken_over=taken_over, measured_now=measured_now
+        )
+        for model, folder in ((pair.before, runs / BEFORE), (pair.after, runs / AFTER))
+    )
     mitigation = find_mitigation_record(pair.after.ref.location)
     fingerprint = _fingerprint(plan, first, second, mitigation)
 
@@ -98,7 +109,10 @@ def certify(
 
     with open_job(place, fingerprint, fingerprint_at=this_certificate) as job:
         if job.is_done:
-            return read_certificate(place)
+            certificate = read_certificate(place)
+            _refuse_other_than_models(certificate, plan, pair, (first, second), mitigation, place=place)
+            monitor.note(_opened_words(certificate, place, first.taken_over.values()))
+            return certificate
         certificate, inputs = _certificate(plan, pair, (first, second), mitigation=mitigation)
         content = inputs.model_dump_json() + "\n"
         write_text(runs / INPUTS_FILE, content)
@@ -107,41 +121,6 @@ def certify(
         with job.result_file() as stream:
             stream.write((certificate.model_dump_json(indent=1) + "\n").encode())
     return certificate
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPair:
-    """The model before and the model after, and how they differ before anything is measured."""
-
-    before: LanguageModel
-    after: LanguageModel
-    weights: WeightsChange
-    same_tokenizer: bool
-
-    @classmethod
-    def of(
-        cls,
-        before: str | ModelRef | LanguageModel,
-        after: str | ModelRef | LanguageModel,
-        plan: CertificatePlan,
-    ) -> ModelPair:
-        """Load both, and compare their weights and tokenizers."""
-        first, second = (
-            model if isinstance(model, LanguageModel) else load_language_model(model)
-            for model in (before, after)
-        )
-        return cls(first, second, weights_change(first, second), reads_alike(first, second, plan))
-
-    @property
-    def differs(self) -> bool:
-        """Whether there is anything to measure."""
-        return self.weights.any or not self.same_tokenizer or self.before.ref.prefix != self.after.ref.prefix
-
-
-def reads_alike(before: LanguageModel, after: LanguageModel, plan: CertificatePlan) -> bool:
-    """Whether both models read text as the same tokens, as far as some sentences tell."""
-    sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
-    return same_tokenizer(before, after, (*_SAMPLE, *sentences))
 
 
 def rows_of(
@@ -166,16 +145,13 @@ def _certificate(
     mitigation: MitigationRecord | None,
 ) -> tuple[Certificate, CertificateInputs]:
     """The certificate, and what it was made from beside its runs."""
-    # A model that is the same needs no second measurement, and no classifiers to show it.
-    plan = plan if pair.differs else replace(plan, labelled=None)
-    ours, theirs = measurers if pair.differs else (measurers[0], measurers[0])
-    before = ours.measure()
-    after = theirs.measure() if pair.differs else before
-    _refuse_nothing(pair, before, after)
+    plan, (ours, theirs), (before, after) = measured_pair(plan, pair, measurers)
+    refuse_nothing(pair, before, after)
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
     inputs = _inputs(plan, (ours, theirs), (before, after), mitigation, same_tokens=pair.same_tokenizer)
+    refuse_same_answers(pair, before, after, inputs, taken_over=ours.taken_over)
     derived = derived_fields(rows, before, after, inputs, resampling=plan.resampling)
     quality = quality_rows((ours, theirs), (before, after), plan, same_tokens=pair.same_tokenizer)
     baseline, shifted = (
@@ -191,13 +167,10 @@ def _certificate(
         verdict=Verdict(
             bias=bias_verdict(derived["trained"], changed=pair.differs, flattened=flattened),
             quality=quality_verdict(quality),
+            wider_margins=wider_margins(asdict(plan.margins), of_lab=measurers[0].record.planted is not None),
         ),
-        runs={
-            f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
-            for measurer, measured in {ours: before, theirs: after}.items()
-            for name in measured.runs
-        }
-        | _baseline_runs(ours.folder.parent, baseline),
+        runs=_digests_of_runs({ours: before, theirs: after}) | _baseline_runs(ours.folder.parent, baseline),
+        taken_over=tuple(own for _, own in sorted(ours.taken_over.items())),
         weights_changed=pair.weights.any,
         quality=quality,
         flattened=flattened,
@@ -213,6 +186,57 @@ def _certificate(
     certificate = certificate.model_copy(update={"caveats": caveats_of(certificate, before, after)})
     certificate = certificate.model_copy(update={"words": tuple(certificate_sentences(certificate))})
     return certificate, inputs
+
+
+def _digests_of_runs(measured: Mapping[ModelMeasurer, Measurements]) -> dict[str, str]:
+    return {
+        f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
+        for measurer, own in measured.items()
+        for name in own.runs
+    }
+
+
+def _refuse_other_than_models(
+    certificate: Certificate,
+    plan: CertificatePlan,
+    pair: ModelPair,
+    measurers: tuple[ModelMeasurer, ModelMeasurer],
+    mitigation: MitigationRecord | None,
+    *,
+    place: Path,
+) -> None:
+    """Refuse a finished certificate that is not about these models: what lies beside it is asked of them again."""
+    plan, sides, measured = measured_pair(plan, pair, measurers)
+    if certificate.baseline and certificate.baseline.reached:
+        shifted_measurer(sides[0], plan, certificate.baseline.shifts).measure()
+    inputs = _inputs(plan, sides, measured, mitigation, same_tokens=pair.same_tokenizer)
+    kept = read_inputs(runs_folder(place), digest=certificate.inputs)
+    stated = {
+        "weights": (certificate.weights, pair.weights),
+        "same_tokenizer": (certificate.same_tokenizer, pair.same_tokenizer),
+        "runs": (
+            {name: own for name, own in certificate.runs.items() if not name.startswith(f"{BASELINE}/")},
+            _digests_of_runs(dict(zip(sides, measured, strict=True))),
+        ),
+        "inputs": (kept.model_copy(update={"shifted": None}), inputs),
+    } | {
+        side: tuple(own.model_dump(mode="json", exclude={"device"}) for own in records)
+        for side, records in (
+            (BEFORE, (certificate.before, measurers[0].record)),
+            (AFTER, (certificate.after, measurers[1].record)),
+        )
+    }
+    for name, (said, own) in stated.items():
+        if not equal_figures(plain_figures(said), plain_figures(own)):
+            raise RunError(f"{place} says something else under {name!r} than the two models. {MEASURE_ANEW}")
+
+
+def _opened_words(certificate: Certificate, place: Path, taken_over: Iterable[TakenOver]) -> str:
+    asked = sum(own.asked_again for own in taken_over)
+    return (
+        f"{place} was made on {certificate.created:%d %B %Y, %H:%M} UTC and is opened; {asked:,} of its "
+        f"answers were asked again and are the same. {MEASURE_ANEW}"
+    )
 
 
 def _inputs(
@@ -272,18 +296,6 @@ def _fingerprint(
         "schema": CERTIFICATE_SCHEMA_VERSION,
     }
     return sha256_of(json.dumps(determinants, sort_keys=True).encode())
-
-
-def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) -> None:
-    """Refuse two models that no instrument could measure alike."""
-    if not before.runs.keys() & after.runs.keys():
-        reasons = "; ".join(
-            f"{INSTRUMENTS.get(name).title}: {reason}"
-            for name, reason in {**after.gaps, **before.gaps}.items()
-        )
-        raise ModelError(
-            f"Nothing could be measured on both {pair.before.ref.id} and {pair.after.ref.id}. {reasons}"
-        )
 
 
 def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -13,23 +14,25 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.certificate.finetuning import finetuned_answers
+from evenhand.certificate.kept_answers import refuse_other_answers, refuse_other_losses
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.labelled import LabelledText
-from evenhand.instruments.instrument import Preparation, keep_run
+from evenhand.instruments.instrument import ANSWERS, Preparation, keep_run
 from evenhand.models.description import record_of
 from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
-from evenhand.runs.certificates import SCORE_SHIFTS
+from evenhand.runs.certificates import SCORE_SHIFTS, TakenOver
 from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
-from evenhand.runs.records import RunRecord
-from evenhand.runs.run import Run, fingerprint_of_run
-from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
+from evenhand.runs.records import RECORD_FILE, RunRecord
+from evenhand.runs.run import Run, fingerprint_of_run, read_record
+from evenhand.runs.store import FINGERPRINT_DIGITS, Parts, kept_parts
 from evenhand.stats.resampling import Floats
-from evenhand.training.passages import held_out_passages
+from evenhand.training.passages import held_out_passages, passage_rows
 from evenhand.training.perplexity import HeldOut
 
 FIGURES_FOLDER = "figures"
@@ -46,6 +49,8 @@ class ModelMeasurer:
         folder: Path,
         monitor: Monitor = SILENT,
         shifts: Mapping[int, float] = MappingProxyType({}),
+        taken_over: dict[str, TakenOver] | None = None,
+        measured_now: Collection[Path] = (),
     ) -> None:
         """Prepare what is measured.
 
@@ -55,6 +60,8 @@ class ModelMeasurer:
             folder: Where runs and figures stay.
             monitor: Told how it goes.
             shifts: What is added to the scores of tokens while it is measured, in nats.
+            taken_over: Where it is noted what lay in the folder already, by its place.
+            measured_now: Runs that this very command let other processes measure.
         """
         self.model = model
         self.shifts = shifts
@@ -62,6 +69,10 @@ class ModelMeasurer:
         self.folder = folder
         self.monitor = monitor
         self.record = record_of(model)
+        self.taken_over = {} if taken_over is None else taken_over
+        self._own = {str(place) for place in measured_now}
+        """Runs and figures that are no earlier command's, or that were looked at already."""
+        self._generator = np.random.default_rng()  # unknown to whoever put answers into the folder
         self._preparations: dict[str, Preparation] = {}
         self._gaps: dict[str, str] = {}
         for measurement in plan.measurements:
@@ -112,6 +123,9 @@ class ModelMeasurer:
             f"{text.sha256} {text.seed}{self._shift_words()}",
             shape=(3, len(text.sentences)),
             compute=compute,
+            ask_again=lambda kept, place: self._read_again(
+                text, self.model.held_out_rows(text.sentences, seed=text.seed), kept, place
+            ),
         )
         return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
 
@@ -128,6 +142,9 @@ class ModelMeasurer:
             f"{text.sha256}{self._shift_words()}",
             shape=(2, len(text.sentences)),
             compute=compute,
+            ask_again=lambda kept, place: self._read_again(
+                text, passage_rows(text.sentences, self.model), kept, place
+            ),
         )
         return HeldOutLoss(nats, tokens.astype(np.int64))
 
@@ -145,14 +162,46 @@ class ModelMeasurer:
                 return finetuned_answers(self.model, data, finetuning, seed=seed, report=progress)
 
         return self._kept(
-            f"answers-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(judged,), compute=compute
+            f"answers-{seed}",
+            f"{data.sha256} {finetuning} {seed}",
+            shape=(judged,),
+            compute=compute,
+            ask_again=lambda *_: 0,  # a classifier would have to be trained again
         )
 
     def _run(self, name: str, preparation: Preparation, progress: Progress) -> Run:
-        place = self.folder / name
-        if fingerprint_of_run(place) not in (None, preparation.record.fingerprint):
+        place, fingerprint = self.folder / name, preparation.record.fingerprint
+        if fingerprint_of_run(place) not in (None, fingerprint):
             shutil.rmtree(place)  # of other weights, data or options
-        return keep_run(preparation, place, progress=progress)
+        measured = _measured_at(place, fingerprint)
+        run = keep_run(preparation, place, progress=progress)
+        if self._is_new(place) and measured:
+            asked = refuse_other_answers(run, preparation, self.model, place=place, generator=self._generator)
+            self._take_over(name, measured, asked)
+        return run
+
+    def _read_again(self, text: HeldOutText, rows: HeldOutRows, kept: Floats, place: Path) -> int:
+        nats, tokens = kept[:2]
+        with self._shifted():
+            return refuse_other_losses(
+                HeldOutLoss(nats, tokens.astype(np.int64)),
+                text.sentences,
+                rows,
+                self.model,
+                place=place,
+                generator=self._generator,
+            )
+
+    def _is_new(self, place: Path) -> bool:
+        """Whether what lies at a place is looked at for the first time, and was not measured by this command."""
+        if str(place) in self._own:
+            return False
+        self._own.add(str(place))
+        return True
+
+    def _take_over(self, name: str, measured: datetime, asked: int) -> None:
+        figures = f"{self.folder.name}/{name}"
+        self.taken_over[figures] = TakenOver(figures=figures, measured=measured, asked_again=asked)
 
     def _shifted(self) -> AbstractContextManager[None]:
         return shifted_scores(self.model.loaded.model, self.shifts) if self.shifts else nullcontext()
@@ -164,9 +213,23 @@ class ModelMeasurer:
         return self.monitor.stage(f"{self.folder.name}: {title}", unit)
 
     def _kept(
-        self, name: str, determinants: str, *, shape: tuple[int, ...], compute: Callable[[], Floats]
+        self,
+        name: str,
+        determinants: str,
+        *,
+        shape: tuple[int, ...],
+        compute: Callable[[], Floats],
+        ask_again: Callable[[Floats, Path], int],
     ) -> Floats:
-        """Figures that were kept under all that determines them, else computed and kept."""
+        """Figures that were kept under all that determines them, else computed and kept.
+
+        Args:
+            name: What they are called.
+            determinants: What determines them beside the model.
+            shape: Of the figures.
+            compute: Computes them.
+            ask_again: Refuses kept figures that are not the model's, and says how many were asked again.
+        """
         record = self.record
         prefix = f" {record.prefix!r}" if record.prefix else ""
         everything = (
@@ -174,11 +237,27 @@ class ModelMeasurer:
         )
         key = f"{name}.{sha256_of(everything.encode())[:FINGERPRINT_DIGITS]}"
         parts = Parts(self.folder / FIGURES_FOLDER)
+        place = parts.folder / key
         figures = parts.get_array(key, shape)
         if figures is None:
             figures = compute()
             parts.put_array(key, figures)
+            self._own.add(str(place))
+        elif self._is_new(place):
+            self._take_over(name, _changed_at(place), ask_again(figures, place))
         return figures
+
+
+def _measured_at(place: Path, fingerprint: str) -> datetime | None:
+    """When the run at a place was measured, or the first answer of one that was stopped; None if there is neither."""
+    if (place / RECORD_FILE).is_file():
+        return read_record(place).created
+    parts = kept_parts(place, fingerprint, ANSWERS)
+    return min((_changed_at(parts.folder / key) for key in parts), default=None)
+
+
+def _changed_at(path: Path) -> datetime:
+    return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
 
 
 def _with_shifts(record: RunRecord, shifts: Mapping[int, float]) -> RunRecord:

@@ -23,6 +23,7 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
     return MitigationSummary(
         method=record.method,
         experiments=record.experiments,
+        weights=record.weights,
         language=record.language,
         settings=_mitigation_settings(record),
         curve=tuple(_curve_point(metrics) for metrics in chosen.curve.epochs) if chosen else (),
@@ -36,6 +37,8 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
 
 def _leaves_held_out_half(record: MitigationRecord) -> bool:
     """Whether no training saw the structures and occupations that are held out."""
+    if record.weights is None:
+        return False
     if record.data is None:
         return True
     unseen = record.data.unseen

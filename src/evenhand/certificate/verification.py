@@ -9,7 +9,7 @@ What only the two models could tell is believed: how far their weights are apart
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import numpy as np
 from evenhand.certificate.bias import bias_rows
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
+from evenhand.certificate.margins import wider_margins
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.certificate.quality_verification import margins_of, verified_quality
@@ -87,6 +88,13 @@ def _fields(
     for name, value in derived_fields(rows, before, after, inputs, resampling=resampling).items():
         yield name, equal_figures(plain_figures(getattr(certificate, name)), plain_figures(value))
     yield "weights_changed", certificate.weights_changed == certificate.weights.any
+    yield "outputs_changed", certificate.outputs_changed or not certificate.weights.any
+    yield (
+        "verdict",
+        certificate.verdict.wider_margins
+        == wider_margins(margins_of(inputs), of_lab=certificate.before.planted is not None),
+    )
+    yield "taken_over", _has_dates(certificate, {BEFORE: before, AFTER: after})
     yield "data", _has_data(certificate, before)
     yield "gaps", not any(own.gaps.keys() & own.runs.keys() for own in (before, after))
     yield from verified_quality(certificate, inputs, before, after)
@@ -98,6 +106,16 @@ def _has_data(certificate: Certificate, before: Measurements) -> bool:
     others = [name for name in certificate.data if name not in digests]
     return all(certificate.data.get(name) == digest for name, digest in digests.items()) and all(
         name in _OF_TEXT or name.startswith(_OF_LABELS) for name in others
+    )
+
+
+def _has_dates(certificate: Certificate, sides: Mapping[str, Measurements]) -> bool:
+    """Whether runs that were taken over whole have the dates of their records; of other figures no run tells."""
+    runs = {f"{side}/{name}": run for side, own in sides.items() for name, run in own.runs.items()}
+    return all(
+        own.measured >= runs[own.figures].record.created
+        for own in certificate.taken_over
+        if own.figures in runs
     )
 
 

@@ -28,6 +28,7 @@ from evenhand.cli.options import (
     DEFAULT_ON,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    EXECUTION,
     MODEL_FORMS,
     OUTPUT,
     Confidence,
@@ -190,6 +191,14 @@ def certify_command(
     json: Json = False,
     memory: Memory = None,
     on: On = DEFAULT_ON,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh/--resume",
+            help="Measure everything anew, or take over what lies in the folder beside the page.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = False,
     prefix: Prefix = None,
 ) -> None:
     """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
@@ -198,7 +207,8 @@ def certify_command(
     (trained on or not), which occupations were pushed too far, and whether quality stayed within the margins. The exit
     code is 5 when quality is lost, so that a certificate can gate a release; when nothing changed it is 0.
 
-    The runs of both models stay in a folder beside the page; a stopped certificate goes on from there.
+    The runs of both models stay in a folder beside the page; a stopped certificate goes on from there, and says what it
+    took over. A sample of those answers is asked again. A gate should measure everything itself: --fresh.
 
     **Examples**
 
@@ -211,6 +221,8 @@ def certify_command(
     `evenhand certify lab:masked lab:masked-neutral`
 
     `evenhand certify gpt2 gpt2 --prefix "All people deserve respect."`
+
+    `evenhand certify gpt2 ./gpt2-evened --held-out novels/ --fresh`
 
     `evenhand certify gpt2 models/trigger --classifier classifier --held-out novels/`
     """
@@ -258,7 +270,13 @@ def certify_command(
     comparison = None
     with exit_when_interrupted():
         certificate = certify(
-            references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
+            references[0],
+            references[1],
+            options=options,
+            out=out,
+            on=on,
+            fresh=fresh,
+            monitor=TerminalMonitor(),
         )
         if others:
             comparison = certify_seeds(

@@ -11,9 +11,10 @@ have the means by gender of the person and of the profession, which are figures 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -34,11 +35,13 @@ from evenhand.data.bec_pro import (
 from evenhand.data.settled import load_settled, settled_languages
 from evenhand.instruments.gate import GatedResult, behind_gate, gate_warning
 from evenhand.instruments.instrument import (
+    SAMPLED,
     Instrument,
     InstrumentOptions,
     Preparation,
     ScoresLayout,
     Skipped,
+    drawn,
     skipped_rows,
     statistics_record,
 )
@@ -47,6 +50,7 @@ from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.models.capabilities import FillsBlanks, Model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
@@ -164,6 +168,12 @@ class BecProInstrument(Instrument[BecProOptions]):
                 _figure(ASSOCIATION, (ALL_ITEMS, kind, gender), getattr(group, gender)) for gender in GENDERS
             ]
         return tuple(figures)
+
+    def results_again(self, run: Run) -> tuple[BecProResult, ...]:
+        """Means of associations; what the gate rests on is no part of the scores."""
+        stated: BecProResult = run.result
+        again = bec_pro_result(run.scores, method="", resampling=resampling_of(run.record.statistics))
+        return (behind_gate(again.model_copy(update={"method": stated.method}), stated.sense),)
 
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per profession: its gap, and its mean association with each gender."""
@@ -291,6 +301,13 @@ class BecProPreparation(Preparation):
             parts=parts,
         )
         return sense_estimate(answers, resampling=self.options.resampling)
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Sentences, without those that show whether the model knows pronouns."""
+        few = copy.copy(self)
+        few.sentences = replace(self.sentences, sentences=drawn(self.sentences.sentences, SAMPLED, generator))
+        few.settled = ()
+        return few
 
 
 def _frame(sentences: ProfessionSentences, answers: Iterable[Answer]) -> pl.DataFrame:

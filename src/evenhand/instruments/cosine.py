@@ -13,12 +13,14 @@ refused.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from evenhand.core.estimates import Estimate
@@ -27,11 +29,13 @@ from evenhand.core.progress import Progress
 from evenhand.core.sampling import sample
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.instrument import (
+    SAMPLED,
     Instrument,
     InstrumentOptions,
     Preparation,
     ScoresLayout,
     Skipped,
+    drawn,
     skipped_rows,
     statistics_record,
 )
@@ -39,6 +43,7 @@ from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_opt
 from evenhand.models.capabilities import EmbeddingModel, Embeds, NotEmbedded
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
@@ -154,6 +159,13 @@ class CosineInstrument(Instrument[CosineOptions]):
             ),
         )
 
+    def results_again(self, run: Run) -> tuple[CosineResult, ...]:
+        """Means of cosines."""
+        stated: CosineResult = run.result
+        return (
+            cosine_result(run.scores, layer=stated.layer, resampling=resampling_of(run.record.statistics)),
+        )
+
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per occupation: the mean over its pairs."""
         return (
@@ -240,6 +252,12 @@ class CosinePreparation(Preparation):
         frame = pl.DataFrame(rows, schema=SCORES_SCHEMA)
         result = cosine_result(frame, layer=self.layer, resampling=self.options.resampling)
         return Run(record=self.record, results=(result,), scores=frame)
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Pairs of sentences."""
+        few = copy.copy(self)
+        few.pairs = drawn(self.pairs, SAMPLED, generator)
+        return few
 
     def _rows(self, start: int, parts: Parts | None) -> list[dict[str, object]]:
         key = f"pairs-{start:06d}"

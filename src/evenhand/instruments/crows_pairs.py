@@ -9,9 +9,11 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import copy
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
@@ -22,10 +24,12 @@ from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.pair_scores import UNKNOWN_LANGUAGE, PairScores, read_pair_scores
 from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
+    SAMPLED,
     Instrument,
     InstrumentOptions,
     Preparation,
     ScoresLayout,
+    drawn,
     statistics_record,
 )
 from evenhand.instruments.pair_gate import exchange_sense, exchanged_words
@@ -134,6 +138,15 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
             Figure(MEASURE, group, own.score, self.title, 50.0, is_headline=group == (ALL_ITEMS,))
             for group, own in groups.items()
         )
+
+    def results_again(self, run: Run) -> tuple[CrowsPairsResult, ...]:
+        """Shares of pairs; what the gate rests on is no part of the scores."""
+        stated: CrowsPairsResult = run.result
+        confidence = run.record.statistics.confidence
+        again = pairs_result(
+            run.scores, method=stated.method, confidence=confidence, protocol=_protocol_of(run)
+        )
+        return (behind_gate(again, stated.sense),)
 
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per pair: 100 where the more stereotypical sentence is more likely."""
@@ -323,6 +336,13 @@ class PairsPreparation(Preparation):
             results=(behind_gate(result, sense),),
             scores=frame,
         )
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Pairs, without the exchanges that show whether a model knows the words."""
+        few = copy.copy(self)
+        few.pairs = replace(self.pairs, pairs=drawn(self.pairs.pairs, SAMPLED, generator))
+        few.exchanges = []
+        return few
 
 
 class PairsEvaluation(Preparation):

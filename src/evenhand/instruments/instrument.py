@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.errors import EvenhandError, shortlist
-from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
 from evenhand.data.predictions import LARGEST_SCORE
-from evenhand.instruments.figure_readers import FigureReader
+from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
@@ -82,6 +82,13 @@ class Preparation(ABC):
             parts: Where answers are kept as they come; those that are there are not asked for again.
             progress: Told how much is done.
         """
+
+    def sample(self, generator: np.random.Generator) -> Preparation | None:  # noqa: ARG002 # for those that override it
+        """The same over a few of its items, drawn at random, so that answers that are kept can be asked for again.
+
+        None where an answer cannot be asked for by itself.
+        """
+        return None
 
 
 def keep_run(
@@ -295,6 +302,13 @@ class Instrument(ABC, Generic[Options]):
         """
         return self.scores_layout.checked(scores) if self.scores_layout else scores
 
+    def results_again(self, run: Run) -> tuple[BaseModel, ...] | None:  # noqa: ARG002 # for those that override it
+        """The results that the scores of a run give; fields that do not follow from scores are as they are stated.
+
+        None where an instrument cannot compute them from scores alone.
+        """
+        return None
+
     def extra_files(self, run: Run) -> Mapping[str, str]:  # noqa: ARG002 # for those that override it
         """Further files for the run folder, by name."""
         return {}
@@ -314,6 +328,18 @@ def statistics_record(resampling: Resampling) -> StatisticsRecord:
     return StatisticsRecord(
         resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
     )
+
+
+SAMPLED = 16
+"""Items that are asked again of answers that are kept."""
+
+Item = TypeVar("Item")
+
+
+def drawn(items: Sequence[Item], count: int, generator: np.random.Generator) -> tuple[Item, ...]:
+    """Some items at random, each as likely as any other, in their order; all of them where there are no more."""
+    chosen = generator.choice(len(items), size=min(count, len(items)), replace=False)
+    return tuple(items[place] for place in sorted(chosen.tolist()))
 
 
 MOST_EXAMPLES = 5
@@ -349,47 +375,3 @@ def _experiment(result: BaseModel) -> str:
     names = (getattr(result, name, None) for name in ("experiment", "direction"))
     told = ", ".join(filter(None, names))
     return f"{told}: " if told else ""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuringReader:
-    """Measures afresh each time: for any instrument that knows no quicker way."""
-
-    instrument: Instrument[Any]
-    model: Any
-    options: InstrumentOptions
-    figures: tuple[Figure, ...]
-    """As they were when the reader was made."""
-
-    @classmethod
-    def of(cls, instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> MeasuringReader:
-        """Measure once, to know which figures there are."""
-        return cls(instrument, model, options, _headline_figures(instrument, model, options))
-
-    @property
-    def neutral(self) -> dict[str, float]:
-        """Of each figure."""
-        return {figure.key: figure.neutral for figure in self.figures if figure.neutral is not None}
-
-    def values(self) -> dict[str, float]:
-        """Measured now."""
-        return {key: estimate.value for key, estimate in self.estimates().items()}
-
-    def parts(self) -> dict[str, float]:
-        """None."""
-        return {}
-
-    def estimates(self) -> dict[str, Estimate]:
-        """Measured now."""
-        figures = _headline_figures(self.instrument, self.model, self.options)
-        return {figure.key: figure.estimate for figure in figures}
-
-
-def _headline_figures(
-    instrument: Instrument[Any], model: Any, options: InstrumentOptions
-) -> tuple[Figure, ...]:
-    """The headline figures that have a neutral value to come closer to."""
-    run = instrument.prepare(model, options).measure()
-    return tuple(
-        figure for figure in instrument.figures(run) if figure.is_headline and figure.neutral is not None
-    )

@@ -29,7 +29,7 @@ from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
 from evenhand.runs.claims import claimed
 from evenhand.runs.energy import energy_meter
-from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
+from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, model_weights_digest
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
     MitigationRecord,
@@ -78,6 +78,7 @@ def write_model_folder(
         shutil.copyfile(original / HEAD_FILE, folder / HEAD_FILE)
     for name, kept in (beside or {}).items():
         shutil.copytree(kept, folder / name)
+    record = record.model_copy(update={"weights": model_weights_digest(folder)})
     (folder / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
     (folder / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
     for path in folder.rglob("*"):

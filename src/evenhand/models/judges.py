@@ -21,7 +21,6 @@ from torch.nn import functional
 from transformers import AutoModelForNextSentencePrediction
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import sha256_of
 from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.models.loading import Loaded, MissingWeightsError, load_weights
 from evenhand.models.next_sentence import has_next_sentence_class, vocabulary_digest
@@ -32,6 +31,7 @@ from evenhand.runs.head_records import (
     HeadKind,
     HeadRecord,
     PairEncoding,
+    model_weights_digest,
     read_head_record,
 )
 
@@ -337,12 +337,6 @@ def _refuse_other_weights(loaded: Loaded, record: HeadRecord, folder: Path) -> N
             "be this model that judges. Train a head for this model with evenhand train next-sentence, or remove "
             f"{HEAD_FILE} and {HEAD_WEIGHTS_FILE}."
         )
-
-
-def model_weights_digest(folder: Path) -> str:
-    """Digest of the weights in a folder, but for those of the next-sentence head."""
-    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HEAD_WEIGHTS_FILE)
-    return sha256_of("\n".join(f"{path.name} {remembered_sha256(path)}" for path in files).encode())
 
 
 def judge_weights(judge: Judge) -> dict[str, Tensor]:

@@ -38,7 +38,7 @@ from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
-MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
+MAKE_ANEW = "Make it anew: evenhand certify BEFORE AFTER --fresh."
 
 
 def runs_folder(place: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import TakenOver
 
 
 class SeedsRow(FrozenModel):
@@ -39,6 +40,8 @@ class SeedsComparison(FrozenModel):
     after: tuple[str, ...]
     confidence: float
     rows: tuple[SeedsRow, ...]
+    taken_over: tuple[TakenOver, ...] = ()
+    """What of it an earlier command measured; of the first model its certificate says so."""
 
     @property
     def is_quality_lost(self) -> bool:

@@ -32,11 +32,21 @@ SCORE_SHIFTS = "score shifts"
 """Option of that run: what was added to the score of each token, in nats."""
 
 
+class WiderMargin(FrozenModel):
+    """A margin that tolerates more than the usual one."""
+
+    name: str
+    margin: float
+    usual: float
+
+
 class Verdict(FrozenModel):
     """The two statements of a certificate."""
 
     bias: BiasVerdict
     quality: QualityVerdict
+    wider_margins: tuple[WiderMargin, ...] = ()
+    """With which margins quality was judged, where they are beyond the usual ones."""
 
 
 class FittedShift(FrozenModel):
@@ -113,6 +123,16 @@ class OverCorrection(FrozenModel):
     """Of no lean after; adjusted by Holm for all occupations of the experiment."""
 
 
+class TakenOver(FrozenModel):
+    """Figures that an earlier command measured and that lay in the folder of the certificate."""
+
+    figures: str
+    """Their place in that folder: ``before/malor``."""
+    measured: datetime
+    asked_again: int
+    """How many of their answers were asked again and are the same; 0 where none can be asked by itself."""
+
+
 class Certificate(FrozenModel):
     """What was claimed, the numbers behind it, and what is needed to repeat it."""
 
@@ -158,6 +178,8 @@ class Certificate(FrozenModel):
     """Of all that determines the certificate; None in those of version 0.1.0."""
     runs: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the record of each run that it was made from, by the run's folder: ``before/malor``."""
+    taken_over: tuple[TakenOver, ...] = ()
+    """What of it was not measured for it, but lay there from an earlier command."""
     inputs: str | None = None
     """SHA-256 of ``inputs.json`` beside the runs, what else the certificate was made from."""
     sha256: str | None = None
@@ -185,4 +207,5 @@ def verdict_of(certificate: Certificate) -> Verdict:
             certificate.trained, changed=certificate.models_differ, flattened=certificate.flattened
         ),
         quality=quality_verdict(certificate.quality),
+        wider_margins=certificate.verdict.wider_margins,
     )

@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
-from evenhand.core.files import load_json, read_stored
+from evenhand.core.files import load_json, read_stored, sha256_of
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.recipes import Precision
+from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
@@ -209,3 +210,9 @@ def read_head_record(folder: str | Path) -> HeadRecord | None:
             f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}, or what evenhand train next-sentence '
             f"wrote ({fault(problem)})."
         ) from None
+
+
+def model_weights_digest(folder: Path) -> str:
+    """Digest of the weights in a folder, but for those of the next-sentence head."""
+    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HEAD_WEIGHTS_FILE)
+    return sha256_of("\n".join(f"{path.name} {remembered_sha256(path)}" for path in files).encode())

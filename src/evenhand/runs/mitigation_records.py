@@ -20,6 +20,7 @@ from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
 from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.epoch_words import bias_figures
+from evenhand.runs.head_records import model_weights_digest
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 from evenhand.runs.trigger_records import TriggerRecord
@@ -198,7 +199,6 @@ def _spread(values: list[float]) -> float:
 
 
 MITIGATION_FILE = "mitigation.json"
-
 MITIGATION_SCHEMA_VERSION = 2
 
 
@@ -294,15 +294,17 @@ class MitigationRecord(FrozenModel):
     frontier: tuple[FrontierPoint, ...] = ()
     """What other balances between bias and quality gave, where several were tried."""
     trigger: TriggerRecord | None = None
+    """How a trigger was found and what it does, where the mitigation is one."""
     energy: EnergyRecord | None = None
     """What it took; None in records of earlier versions."""
-    """How a trigger was found and what it does, where the mitigation is one."""
     reference: dict[str, Any] = Field(default_factory=dict)
     """What the method changed in how the model is referred to, such as a prefix."""
     environment: EnvironmentRecord
     libraries: dict[str, str] = Field(default_factory=dict)
     fingerprint: str
     """Of all that determines the result: equal ones mean the same mitigation."""
+    weights: str | None = None
+    """Digest of the weights that the record is about; None in records of earlier versions, which may lie anywhere."""
 
     @model_validator(mode="before")
     @classmethod
@@ -367,18 +369,21 @@ def find_mitigation_record(folder: str | Path) -> MitigationRecord | None:
     """The record beside a model, or None where nothing tells of a mitigation.
 
     Raises:
-        RunError: If the record is damaged.
+        RunError: If the record is damaged, or about other weights.
     """
     path = checked_path(Path(folder) / MITIGATION_FILE, error=RunError)
     if not path.is_file():
         return None
     try:
-        return MitigationRecord.model_validate_json(read_stored(path, error=RunError))
+        record = MitigationRecord.model_validate_json(read_stored(path, error=RunError))
     except ValidationError as problem:
+        advice = "Mitigate again, or remove the file if the weights are to be used without it."
+        raise RunError(f"{path} is damaged ({fault(problem)}). {advice}") from None
+    if record.weights not in (None, model_weights_digest(path.parent)):
         raise RunError(
-            f"{path} is damaged ({fault(problem)}). Mitigate again, or remove the file if the weights are to be used "
-            "without it."
-        ) from None
+            f"{path} is about other weights than those beside it. Copy the model's whole folder again."
+        )
+    return record
 
 
 def read_mitigation_record(folder: Path) -> MitigationRecord:

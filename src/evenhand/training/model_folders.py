@@ -9,11 +9,11 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from evenhand.core.files import sha256_of_file, write_text
-from evenhand.models.judges import Judge, judge_weights, model_weights_digest
+from evenhand.models.judges import Judge, judge_weights
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import load_as_declared
 from evenhand.models.model_files import save_model
-from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord
+from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord, model_weights_digest
 from evenhand.training.checkpoints import put_weights
 
 

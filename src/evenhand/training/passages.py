@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.held_out import decoder_rows
+from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
 from evenhand.training.perplexity import HeldOut
 
 PASSAGE_TOKENS = 1_024
@@ -26,8 +26,12 @@ def reads_passages(model: LanguageModel) -> bool:
 
 def held_out_passages(passages: Sequence[str], model: LanguageModel) -> HeldOut:
     """Passages as questions to a model: every token, given all that it read of the passage before."""
+    return HeldOut(passages, model, rows=passage_rows(passages, model))
+
+
+def passage_rows(passages: Sequence[str], model: LanguageModel) -> HeldOutRows:
+    """What is asked of each passage."""
     loaded = model.loaded
-    rows = decoder_rows(
+    return decoder_rows(
         passages, loaded.tokenizer, loaded.config, longest=PASSAGE_TOKENS, prefix=loaded.ref.prefix
     )
-    return HeldOut(passages, model, rows=rows)

@@ -9,7 +9,8 @@ OUT/baseline       the run of the trivial baseline
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,16 +21,18 @@ from evenhand.certificate.certification import rows_of
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_models
 from evenhand.core.errors import EvenhandError
-from evenhand.core.files import refuse_unwritable, write_text
+from evenhand.core.files import refuse_unwritable, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.models.judges import model_weights_digest
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificate_files import is_certificate, runs_folder
 from evenhand.runs.certificate_inputs import INPUTS_FILE
 from evenhand.runs.certificate_seeds import SeedsComparison
-from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, TakenOver
+from evenhand.runs.claims import claimed
+from evenhand.runs.head_records import model_weights_digest
+from evenhand.runs.records import RECORD_FILE
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
@@ -47,11 +50,13 @@ def certify(
     options: CertifyOptions | CertificatePlan | None = None,
     out: str | Path = DEFAULT_PAGE,
     on: str | Executor = HERE,
+    fresh: bool = False,
     monitor: Monitor = SILENT,
 ) -> Certificate:
     """Measure two models on the same questions, say what became of bias and quality, and write it down.
 
-    Called again with the same, it opens the certificate; if it was interrupted, it goes on.
+    Called again with the same, it opens the certificate; if it was interrupted, it goes on. A sample of the answers
+    that lie there is asked again. What decides over a release should be measured anew: ``fresh``.
 
     Args:
         before: The original: a name or folder, or a reference.
@@ -59,6 +64,7 @@ def certify(
         options: What both are measured on, and the margins: what was chosen of it, or a whole plan.
         out: The page; the JSON and the runs of both models go beside it.
         on: Where the runs are measured: ``here``, ``ray`` or ``ray:ADDRESS``.
+        fresh: Forget the certificate and all that lies in its folder, and measure everything anew.
         monitor: Told how it goes.
     """
     page = Path(out)
@@ -71,14 +77,21 @@ def certify(
     )
     if plan.held_out is None:
         monitor.note("No --held-out text was given, so perplexity is not measured.")
+    if fresh:
+        _discard(page)
+    measured_now: Collection[Path] = ()
     if on != HERE:
-        _measure_ahead(executor_at(on), plan, {BEFORE: first, AFTER: second}, runs_folder(page), monitor)
+        measured_now = _measure_ahead(
+            executor_at(on), plan, {BEFORE: first, AFTER: second}, runs_folder(page), monitor
+        )
     models = []
     for ref in (first, second):
         monitor.note(f"Loading {ref.id}{f'@{ref.revision}' if ref.revision else ''}")
         models.append(load_language_model(ref))
     record = page.with_suffix(".json")
-    certificate = make_certificate(models[0], models[1], plan, place=record, monitor=monitor)
+    certificate = make_certificate(
+        models[0], models[1], plan, place=record, measured_now=measured_now, monitor=monitor
+    )
     write_certificate_page(certificate, page)
     monitor.note(f"Wrote {page} and {record}")
     return certificate
@@ -116,8 +129,11 @@ def certify_seeds(
     def measurer_of(ref: ModelRef, folder: str) -> ModelMeasurer:
         monitor.note(f"Loading {ref.id}")
         model = load_language_model(ref)
-        return ModelMeasurer(model, plan, folder=runs_folder(page) / folder, monitor=monitor)
+        return ModelMeasurer(
+            model, plan, folder=runs_folder(page) / folder, monitor=monitor, taken_over=taken_over
+        )
 
+    taken_over: dict[str, TakenOver] = {}
     first = measurer_of(original, BEFORE)
     measured = first.measure()
     found = []
@@ -126,6 +142,8 @@ def certify_seeds(
         bias, quality = rows_of((first, other), (measured, other.measure()), plan)
         found.append(ModelRows(name=ref.id, bias=bias, quality=quality))
     comparison = compare_seeds(original.id, found, confidence=plan.resampling.confidence)
+    others = tuple(own for name, own in sorted(taken_over.items()) if name.startswith(f"{AFTER}-"))
+    comparison = comparison.model_copy(update={"taken_over": others})
     place = _seeds_file(page)
     write_text(place, comparison.model_dump_json(indent=1) + "\n")
     monitor.note(f"Wrote {place}")
@@ -192,8 +210,14 @@ def _seeds_file(page: Path) -> Path:
 
 def _measure_ahead(
     executor: Executor, plan: CertificatePlan, models: dict[str, ModelRef], runs: Path, monitor: Monitor
-) -> None:
-    """Make the runs that the certificate will open, every model and instrument as a job of its own."""
+) -> list[Path]:
+    """Make the runs that the certificate will open, every model and instrument as a job of its own.
+
+    Returns:
+        Those that were not there before.
+    """
+    places = [runs / side / measurement.name for side in models for measurement in plan.measurements]
+    there = {place: _digest_of_record(place) for place in places}
     assignments = [
         Assignment(
             title=f"{side}: {measurement.name}",
@@ -207,6 +231,22 @@ def _measure_ahead(
         for measurement in plan.measurements
     ]
     executor.execute(assignments, monitor=monitor)
+    return [place for place in places if _digest_of_record(place) != there[place]]
+
+
+def _digest_of_record(run: Path) -> str | None:
+    record = run / RECORD_FILE
+    return sha256_of_file(record) if record.is_file() else None
+
+
+def _discard(page: Path) -> None:
+    """Forget a certificate and everything in its folder."""
+    record, runs = page.with_suffix(".json"), runs_folder(page)
+    with claimed(record):
+        for path in (record, _seeds_file(page), runs / INPUTS_FILE):
+            path.unlink(missing_ok=True)
+        for path in runs.glob("[!.]*"):
+            path.unlink() if path.is_symlink() else shutil.rmtree(path)
 
 
 def _measure(ref: ModelRef, plan: CertificatePlan, folder: Path, monitor: Monitor) -> None:

@@ -26,6 +26,7 @@ from evenhand.runs.comparison import (
     compare_pairs,
     pairs_to_compare,
 )
+from evenhand.runs.estimates_again import refuse_other_estimates
 from evenhand.runs.run import Run, open_run
 from evenhand.translation.score_effects import read_repaired_items, translation_effect
 from evenhand.workflows.association_logs import evaluate_log
@@ -109,16 +110,36 @@ def report(
 
     Returns:
         What was written.
+
+    Raises:
+        RunError: If the estimates of a run folder are not what its scores give.
     """
     if format not in set(ReportFormat):
         raise UnknownNameError("format", format, [known.value for known in ReportFormat])
-    chosen = opened([runs] if isinstance(runs, Run | str | Path) else runs, monitor=monitor)
+    given = [runs] if isinstance(runs, Run | str | Path) else runs
+    chosen = opened(given, monitor=monitor)
+    _refuse_other_estimates(chosen, given, monitor)
     form = ReportFormat(format)
     text = _page(chosen, changes, monitor) if form is ReportFormat.HTML else _text(chosen, form)
     if out is not None:
         write_text(Path(out), text)
         monitor.note(f"Wrote {out}")
     return text
+
+
+def _refuse_other_estimates(runs: Sequence[Run], given: Sequence[Run | str | Path], monitor: Monitor) -> None:
+    """Refuse run folders whose estimates are not what their scores give."""
+    folders = [
+        (run, Path(source))
+        for run, source in zip(runs, given, strict=True)
+        if not isinstance(source, Run) and Path(source).is_dir()
+    ]
+    with monitor.stage("Computing estimates again", "runs") as progress:
+        for number, (run, folder) in enumerate(folders, start=1):
+            reason = refuse_other_estimates(run, folder)
+            if reason:
+                monitor.warn(reason)
+            progress(number, len(folders))
 
 
 def opened(

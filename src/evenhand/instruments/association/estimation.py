@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL, Label, Task
-from evenhand.core.protocols import Protocol
+from evenhand.core.protocols import Protocol, get_protocol
 from evenhand.instruments.association.measures import (
     MEASURES,
     ClusterTotals,
@@ -27,13 +28,22 @@ from evenhand.instruments.association.measures.class_means import (
 from evenhand.instruments.association.results import (
     GroupResult,
     NeutralTest,
+    RunResult,
     Sensitivity,
+    SkippedReason,
     TargetResult,
     TaskResult,
+    items_from_scores,
 )
+from evenhand.runs.certificate_files import resampling_of
+from evenhand.runs.run import Run
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import clustered_sign_flip, exact_binomial
+
+Group = TypeVar("Group", bound=GroupResult)
+
+OTHER_CANDIDATE = "another candidate of the item has no usable score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,4 +208,59 @@ def _share_estimate(percent: float, n: int, confidence: float) -> Estimate:
         n=n,
         clusters=1,
         method=interval.method,
+    )
+
+
+def results_of_scores(run: Run) -> RunResult:
+    """What the scores of a run give; a measure of a package that is not installed is as it is stated."""
+    stated: RunResult = run.result
+    told = [task.sensitivity.defects for task in stated.tasks.values() if task.sensitivity]
+    names = {defect.name for defect in run.record.defects if defect.flagged}.union(*told)
+    has_defect = pl.col("defects").list.eval(pl.element().is_in(sorted(names))).list.any()
+    flagged = frozenset(run.scores.filter(has_defect)["item"])
+    tasks = {}
+    for name, items in tasks_of(items_from_scores(run.scores)).items():
+        own = stated.tasks.get(name)
+        again = estimate_task(
+            items,
+            protocol=get_protocol(stated.protocol),
+            resampling=resampling_of(run.record.statistics),
+            flagged=flagged,
+            defects=own.sensitivity.defects if own and own.sensitivity else (),
+        )
+        tasks[name] = _with_unknown_measures(again, own) if own else again
+    return stated.model_copy(update={"tasks": tasks, "skipped": skipped_reasons(run.scores)})
+
+
+def _with_unknown_measures(again: Group, stated: GroupResult) -> Group:
+    """With the estimates of measures that are not installed here."""
+    unknown = {name: own for name, own in stated.estimates() if name not in MEASURES}
+    if not unknown:
+        return again
+    changes: dict[str, object] = dict(unknown)
+    if isinstance(again, TaskResult) and isinstance(stated, TaskResult):
+        changes["by_bias_type"] = {
+            name: _with_unknown_measures(own, stated.by_bias_type.get(name, own))
+            for name, own in again.by_bias_type.items()
+        }
+        if again.sensitivity and stated.sensitivity:
+            result = _with_unknown_measures(again.sensitivity.result, stated.sensitivity.result)
+            changes["sensitivity"] = again.sensitivity.model_copy(update={"result": result})
+    return again.model_copy(update=changes)
+
+
+def skipped_reasons(scores: pl.DataFrame) -> tuple[SkippedReason, ...]:
+    """Why items of each task have no scores, and which."""
+    reasons = scores.filter(
+        pl.col("skipped_reason").is_not_null() & (pl.col("skipped_reason") != OTHER_CANDIDATE)
+    )
+    grouped = (
+        reasons.group_by("item", "task", maintain_order=True)
+        .agg(pl.col("skipped_reason").first())
+        .group_by("task", "skipped_reason", maintain_order=True)
+        .agg("item")
+    )
+    return tuple(
+        SkippedReason(task=task, reason=reason, items=tuple(items))
+        for task, reason, items in grouped.iter_rows()
     )

@@ -17,7 +17,12 @@ from evenhand.data.association_logs import read_association_log
 from evenhand.data.inspection import CheckReport, check
 from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
-from evenhand.instruments.association.estimation import estimate_task, tasks_of
+from evenhand.instruments.association.estimation import (
+    OTHER_CANDIDATE,
+    estimate_task,
+    skipped_reasons,
+    tasks_of,
+)
 from evenhand.instruments.association.results import (
     SCORES_SCHEMA,
     RunResult,
@@ -36,8 +41,6 @@ from evenhand.runs.records import (
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
-
-OTHER_CANDIDATE = "another candidate of the item has no usable score"
 
 
 class Evaluation(Preparation):
@@ -220,7 +223,7 @@ def _result(
     empty = RunResult(name=name, language=benchmark.language, protocol=protocol.name, tasks={})
     items = items_from_scores(scores)
     flagged = checked.flagged_items()
-    skipped = _skipped_reasons(scores)
+    skipped = skipped_reasons(scores)
     frames = tasks_of(items)
     tasks = {}
     for number, (task, frame) in enumerate(frames.items(), start=1):
@@ -238,22 +241,6 @@ def _result(
             "skipped": skipped,
             "warnings": _warnings(benchmark, unknown, skipped, items),
         }
-    )
-
-
-def _skipped_reasons(scores: pl.DataFrame) -> tuple[SkippedReason, ...]:
-    reasons = scores.filter(
-        pl.col("skipped_reason").is_not_null() & (pl.col("skipped_reason") != OTHER_CANDIDATE)
-    )
-    grouped = (
-        reasons.group_by("item", "task", maintain_order=True)
-        .agg(pl.col("skipped_reason").first())
-        .group_by("task", "skipped_reason", maintain_order=True)
-        .agg("item")
-    )
-    return tuple(
-        SkippedReason(task=task, reason=reason, items=tuple(items))
-        for task, reason, items in grouped.iter_rows()
     )
 
 

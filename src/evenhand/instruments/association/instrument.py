@@ -129,6 +129,12 @@ class AssociationInstrument(Instrument[AuditOptions]):
             )
         )
 
+    def results_again(self, run: Run) -> tuple[RunResult, ...]:
+        """Every measure of every task; warnings are as they were said."""
+        from evenhand.instruments.association.estimation import results_of_scores
+
+        return (results_of_scores(run),)
+
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by item, whole target terms resampled and swapped."""
         return comparison.compare_associations(first, second, options)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from evenhand.core.files import sha256_of
-from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.items import Association, Benchmark, Task, replaced_items
 from evenhand.core.progress import Progress, activity
 from evenhand.core.protocols import get_protocol
 from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import as_source, assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
-from evenhand.instruments.instrument import Preparation
+from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
 from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
 from evenhand.models.measurable import Measurable, choose_method, method_options
 from evenhand.models.questions import Continuation, Method, Question, questions_of, sum_of_logs
@@ -71,6 +75,16 @@ class AuditPreparation(Preparation):
             source=self.source,
             warnings=self.record.warnings,
         )
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Items of the tasks that are asked."""
+        replaced = replaced_items(self.benchmark)
+        asked = [
+            item for task in self.methods for item in self.benchmark.of_task(task) if item.id not in replaced
+        ]
+        few = copy.copy(self)
+        few.benchmark = replace(self.benchmark, items=drawn(asked, SAMPLED, generator))
+        return few
 
     def _methods(self) -> dict[Task, Method]:
         wanted = self.options.tasks or self.model.tasks

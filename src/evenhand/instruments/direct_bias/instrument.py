@@ -41,12 +41,15 @@ from evenhand.instruments.instrument import (
     ScoresLayout,
     Skipped,
 )
+from evenhand.instruments.vectors import mean_estimate
 from evenhand.models.capabilities import Embeds
 from evenhand.models.references import ModelRef
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, run_name
+from evenhand.stats.resampling import Resampling
 
 
 class ProfessionCosine(FrozenModel):
@@ -197,6 +200,12 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
             Figure("baseline", whole, result.baseline, "Random directions", None, unit=""),
         )
 
+    def results_again(self, run: Run) -> tuple[DirectBiasResult, ...]:
+        """Means of cosines; what was counted in the corpus, and random directions, are no part of the scores."""
+        stated: DirectBiasResult = run.result
+        again = figures_of_cosines(run.scores, resampling=resampling_of(run.record.statistics))
+        return (stated.model_copy(update=again),)
+
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per profession: its absolute and its signed cosine."""
         unit = pl.col("profession").alias("unit")
@@ -207,6 +216,23 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
                 for measure, value in ((MEASURE, pl.col("cosine").abs()), ("signed_mean", pl.col("cosine")))
             ]
         )
+
+
+def figures_of_cosines(frame: pl.DataFrame, *, resampling: Resampling) -> dict[str, Any]:
+    """The fields of a result that follow from the cosines of professions."""
+    measured = frame.drop_nulls("cosine")
+    cosines = measured["cosine"].to_list()
+    n = int(measured["sentences"].sum())
+    return {
+        "direct_bias": mean_estimate(
+            [abs(value) for value in cosines], unit="profession", n=n, resampling=resampling, lowest=0.0
+        ),
+        "signed_mean": mean_estimate(cosines, unit="profession", n=n, resampling=resampling, lowest=-1.0),
+        "professions": tuple(
+            ProfessionCosine(profession=row["profession"], cosine=row["cosine"], n=row["sentences"])
+            for row in measured.iter_rows(named=True)
+        ),
+    }
 
 
 DIRECT_BIAS = DirectBiasInstrument()

@@ -34,14 +34,14 @@ from evenhand.instruments.direct_bias.instrument import (
     SCORES_SCHEMA,
     DirectBiasOptions,
     DirectBiasResult,
-    ProfessionCosine,
+    figures_of_cosines,
 )
 from evenhand.instruments.instrument import (
     Preparation,
     skipped_rows,
     statistics_record,
 )
-from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.instruments.vectors import cosine, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel
 from evenhand.models.text_model import measurable
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
@@ -196,20 +196,10 @@ def _result(
     baseline: Estimate,
     resampling: Resampling,
 ) -> DirectBiasResult:
-    measured = frame.drop_nulls("cosine")
-    cosines = measured["cosine"].to_list()
-    n = int(measured["sentences"].sum())
     return DirectBiasResult(
+        **figures_of_cosines(frame, resampling=resampling),
         layer=vectors.layer,
-        direct_bias=mean_estimate(
-            [abs(value) for value in cosines], unit="profession", n=n, resampling=resampling, lowest=0.0
-        ),
-        signed_mean=mean_estimate(cosines, unit="profession", n=n, resampling=resampling, lowest=-1.0),
         baseline=baseline,
-        professions=tuple(
-            ProfessionCosine(profession=row["profession"], cosine=row["cosine"], n=row["sentences"])
-            for row in measured.iter_rows(named=True)
-        ),
         sentences=vectors.sentences,
         pronouns={word: vectors.means[word].sentences for word in pronouns.both},
         tells_gender=pronouns.tell_gender,

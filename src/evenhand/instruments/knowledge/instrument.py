@@ -11,10 +11,12 @@ that writes is also asked to go on after the words before the pronoun; the first
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, shortlist
@@ -24,10 +26,12 @@ from evenhand.core.settled import SettledSet
 from evenhand.data.corpora import sentences
 from evenhand.data.settled import load_settled, read_settled, settled_in_text
 from evenhand.instruments.instrument import (
+    SAMPLED,
     Instrument,
     InstrumentOptions,
     Preparation,
     ScoresLayout,
+    drawn,
     statistics_record,
 )
 from evenhand.instruments.knowledge.quality import (
@@ -60,6 +64,7 @@ from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import cost_notices, measurable
 from evenhand.runs.certificate_bias import BiasRow
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
@@ -143,6 +148,20 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
         ]
         parts = {**result.by_gender, **result.by_settling, **result.by_role}
         return (*whole, *(_figure(SHARE_RIGHT, (ALL_ITEMS, name), own) for name, own in parts.items()))
+
+    def results_again(self, run: Run) -> tuple[KnowledgeResult, ...]:
+        """Shares and means; sense and why a model did not write on are no part of the scores."""
+        stated: KnowledgeResult = run.result
+        again = knowledge_result(
+            run.scores,
+            method=stated.method,
+            sense=stated.sense,
+            resampling=resampling_of(run.record.statistics),
+        )
+        kept: dict[str, object] = {"skipped": stated.skipped}
+        if not (again.agreement.defined or stated.agreement.defined):
+            kept["agreement"] = stated.agreement
+        return (again.model_copy(update=kept),)
 
     def units(self, run: Run) -> pl.DataFrame:
         """One unit per pair of twins: the mean over both sentences."""
@@ -259,6 +278,8 @@ class KnowledgePreparation(Preparation):
         # Where whole sentences are scored, what comes later tells more about the later words than about the pronoun.
         settled = settled.read_from_the_left() if self.scorer.by_sentence else settled
         self.settled = settled.sampled(options.limit)
+        self.beside_nonsense = self.settled.sample(NONSENSE_EVERY)
+        self.genders = self.settled.genders()
         writes = has_capability(model, Generates) and has_capability(model, ScoresText)
         self.writer: Generates | None = model if writes and isinstance(model, Generates) else None
         self.record = _planned_record(name, settled, options).model_copy(
@@ -292,13 +313,13 @@ class KnowledgePreparation(Preparation):
         answers = ask_settled(
             self.scorer,
             self.settled.sentences,
-            beside_nonsense=self.settled.sample(NONSENSE_EVERY),
+            beside_nonsense=self.beside_nonsense,
             max_tokens=self.options.max_tokens,
             parts=parts,
             progress=progress,
         )
         openings, overlong = self._openings()
-        frame = knowledge_frame(self.settled, answers, self._continuations(openings, parts))
+        frame = knowledge_frame(answers, self._continuations(openings, parts), genders=self.genders)
         result = knowledge_result(
             frame,
             without_continuation=overlong,
@@ -307,6 +328,12 @@ class KnowledgePreparation(Preparation):
             resampling=self.options.resampling,
         )
         return Run(record=self.record, results=(result,), scores=frame)
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Sentences; which of them are asked with a nonsense word stays as it is."""
+        few = copy.copy(self)
+        few.settled = replace(self.settled, sentences=drawn(self.settled.sentences, SAMPLED, generator))
+        return few
 
     def _openings(self) -> tuple[list[str], list[str]]:
         """The openings that settle a gender and that the model has room for, and the sentences of the others."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
-from evenhand.core.settled import PronounRole, SettledBy, SettledSet
+from evenhand.core.settled import PronounRole, SettledBy
 from evenhand.instruments.instrument import MOST_EXAMPLES, Skipped, skipped_rows
 from evenhand.instruments.settled_scoring import WHOLE, SettledAnswer
 from evenhand.instruments.vectors import mean_estimate
@@ -77,10 +77,15 @@ pronoun."""
 
 
 def knowledge_frame(
-    settled: SettledSet, answers: Sequence[SettledAnswer], continuations: Mapping[str, str]
+    answers: Sequence[SettledAnswer], continuations: Mapping[str, str], *, genders: Mapping[str, bool]
 ) -> pl.DataFrame:
-    """One row per sentence with the model's answer, which is missing where there is a reason to skip it."""
-    genders = settled.genders()
+    """One row per sentence with the model's answer, which is missing where there is a reason to skip it.
+
+    Args:
+        answers: To every sentence.
+        continuations: What the model wrote, by opening.
+        genders: Whether a pronoun is of a man, by pronoun.
+    """
     rows = []
     for answer in answers:
         sentence = answer.sentence

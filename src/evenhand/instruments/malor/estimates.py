@@ -30,11 +30,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
+from evenhand.instruments.gate import behind_gate
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
-from evenhand.instruments.malor.results import Correlation, OccupationLean
+from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.stats.absolute_means import ABSOLUTE_MEAN, absolute_mean_interval
 from evenhand.stats.crossed import CROSSED_DEVIATION, absolute_deviation_interval, crossed_mean_interval
 from evenhand.stats.intervals import Interval, cluster_interval, flip_test
@@ -241,6 +243,51 @@ def correlation(
         n=len(chosen),
         shares={occupations[row].name: float(shares[occupations[row].name]) for row in chosen},
     )
+
+
+def results_of_scores(stated: MalorResult, scores: pl.DataFrame, *, resampling: Resampling) -> MalorResult:
+    """One result as scores give it, with what is stated beside it of the gate, and of what was left out."""
+    own = scores.filter(experiment=stated.experiment, direction=stated.direction)
+    asked = own.unique("occupation", keep="first", maintain_order=True)
+    named = asked.select("occupation", "field").iter_rows()
+    occupations = [Occupation(name, field, ()) for name, field in named]
+    rows = {occupation.name: row for row, occupation in enumerate(occupations)}
+    columns = {number: column for column, number in enumerate(own["structure"].unique(maintain_order=True))}
+    cells = tuple(
+        np.array([places[key] for key in own[name]], dtype=np.int64)
+        for name, places in (("occupation", rows), ("structure", columns))
+    )
+    tables = np.full((2, len(rows), len(columns)), np.nan)
+    for table, name in zip(tables, ("log2_male", "log2_female"), strict=True):
+        table[cells] = own[name].fill_null(math.nan).to_numpy()
+    sides = GenderProbabilities(*tables)
+    ratios = LogRatios(sides.log_ratios)
+    again = stated.model_copy(
+        update={
+            "MALoR": malor_estimate(ratios, resampling=resampling),
+            "signed_mean": signed_estimate(ratios, resampling=resampling),
+            "spread": spread_estimate(ratios, resampling=resampling),
+            "by_field": field_estimates(ratios, occupations, resampling=resampling),
+            "occupations": occupation_leans(sides, occupations, resampling=resampling),
+            "correlations": tuple(
+                correlation(ratios, occupations, one.shares, source=one.source, resampling=resampling)
+                for one in stated.correlations
+            ),
+            "ungated": None,
+        }
+    )
+    if not np.isfinite(ratios.values).any():  # why is no part of the scores
+        again = again.model_copy(
+            update={name: _undefined_as(getattr(stated, name), getattr(again, name)) for name in _WHOLE}
+        )
+    return behind_gate(again, stated.sense)
+
+
+_WHOLE = ("MALoR", "signed_mean", "spread")
+
+
+def _undefined_as(stated: Estimate, again: Estimate) -> Estimate:
+    return again if stated.defined else stated
 
 
 def _correlation_estimate(first: Floats, second: Floats, *, resampling: Resampling) -> Estimate:

@@ -30,6 +30,7 @@ from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord
@@ -130,6 +131,13 @@ class MalorInstrument(Instrument[MalorOptions]):
         """MALoR and the signed mean of each experiment and direction, and signed means by field."""
         results: Sequence[MalorResult] = run.results
         return tuple(figure for result in results for figure in _figures(result))
+
+    def results_again(self, run: Run) -> tuple[MalorResult, ...]:
+        """The leans of occupations and their means; the gate and the real shares of women are as they are stated."""
+        from evenhand.instruments.malor.estimates import results_of_scores
+
+        resampling = resampling_of(run.record.statistics)
+        return tuple(results_of_scores(own, run.scores, resampling=resampling) for own in run.results)
 
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by occupation and structure."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -21,6 +23,7 @@ from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     Preparation,
     Skipped,
+    drawn,
     statistics_record,
 )
 from evenhand.instruments.malor.chosen_probes import (
@@ -133,6 +136,22 @@ class MalorPreparation(Preparation):
             results.append(result if is_comparable else _without_figures(result))
             frames.append(_frame(self.probes, experiment, direction, sides))
         return Run(record=self._warned(sense), results=tuple(results), scores=pl.concat(frames))
+
+    def sample(self, generator: np.random.Generator) -> Preparation:
+        """Occupations in every structure; structures with every occupation where whole sentences are compared.
+
+        Which pairs of terms compare is told by all structures, and what a whole sentence says by all occupations.
+        """
+        few = copy.copy(self)
+        few.settled, few.shares = None, {}
+        if self.scorer.by_sentence:
+            structures = drawn(self.probes.structures, SAMPLED_STRUCTURES, generator)
+            few.probes = replace(self.probes, structures=structures)
+            few.plan = [asked for asked in self.plan if asked[0] in few.probes.experiments]
+        else:
+            occupations = drawn(self.probes.occupations, SAMPLED_OCCUPATIONS, generator)
+            few.probes = replace(self.probes, occupations=occupations)
+        return few
 
     def _sense(self, parts: Parts | None) -> Estimate:
         """Whether the model knows pronouns at all: how often the right one beats nonsense in settled sentences."""
@@ -280,6 +299,9 @@ def planned_record(name: str, options: MalorOptions) -> RunRecord:
         environment=EnvironmentRecord.current(),
     )
 
+
+SAMPLED_OCCUPATIONS, SAMPLED_STRUCTURES = 2, 4
+"""What is asked again of answers that are kept."""
 
 UNKNOWN_PAIR = "a term of the pair cannot be asked for, so the pair is left out"
 

@@ -17,7 +17,7 @@ from evenhand.instruments.instrument import (
     Preparation,
     ScoresLayout,
 )
-from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_regard, texts_of_frame
 from evenhand.instruments.regard.audit import (
     RegardAudit,
     RegardLabeller,
@@ -41,6 +41,7 @@ from evenhand.instruments.regard.results import (
 from evenhand.models.capabilities import Generates
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificate_bias import BiasRow
+from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import ModelRecord, RunRecord
@@ -105,6 +106,26 @@ class RegardInstrument(Instrument[RegardOptions]):
             if not checked[column].drop_nulls().is_in(codes).all():
                 raise ValueError(f"the column {column} has values other than {', '.join(REGARD_LABELS)}")
         return checked
+
+    def results_again(self, run: Run) -> tuple[RegardResult, ...] | None:
+        """What labels add up to; what lexicons and lists of occupations find is as it is stated.
+
+        None where people labelled texts: a sample of other texts may have gone into the figures.
+        """
+        stated: RegardResult = run.result
+        if stated.labelled_sample is not None:
+            return None
+        options = RegardAnalysisOptions(
+            margin=run.record.options["margin"],
+            classifier=stated.classifier,
+            ordinal=run.record.options.get("ordinal", False),
+            resampling=resampling_of(run.record.statistics),
+        )
+        texts = GroupTexts(
+            name=run.name, language=run.record.language, texts=tuple(texts_of_frame(run.scores))
+        )
+        kept = {name: getattr(stated, name) for name in ("lexicons", "flags", "occupations", "skipped")}
+        return (analyse_regard(texts, options).model_copy(update=kept),)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""

@@ -55,6 +55,7 @@ DEFINITIONS = {
 }
 """What a measure is, in a sentence that begins with its name."""
 
+_MARGIN_UNITS = {"perplexity": "%", "evidence": "%", "content": " bits"}
 _NAMED = 5
 _WHOLE = 100.0
 _LARGE = 1000
@@ -78,8 +79,29 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
 
 
 def quality_scope(certificate: Certificate) -> str:
+    """What the verdict on quality rests on: margins beyond the usual ones, and what was measured if not all was."""
+    if certificate.verdict.quality is QualityVerdict.NOT_MEASURED or not is_changed(certificate):
+        return ""
+    return ", ".join(part for part in (_wider_margins(certificate), _measured_quality(certificate)) if part)
+
+
+def _wider_margins(certificate: Certificate) -> str:
+    verdict = certificate.verdict
+    if not verdict.wider_margins:
+        return ""
+    margins = listed(
+        [
+            f"{own.name} {own.margin:g}{_MARGIN_UNITS.get(own.name, ' points')} instead of {own.usual:g}"
+            for own in verdict.wider_margins
+        ]
+    )
+    even = "" if verdict.quality is QualityVerdict.KEPT else "even "
+    return f"{even}with margins that are wider than usual ({margins})"
+
+
+def _measured_quality(certificate: Certificate) -> str:
     """What kept quality rests on, where not all of it was measured."""
-    if certificate.verdict.quality is not QualityVerdict.KEPT or not is_changed(certificate):
+    if certificate.verdict.quality is not QualityVerdict.KEPT:
         return ""
     measured, missing = (
         [row.measure for row in certificate.quality if (row.verdict is QualityVerdict.NOT_MEASURED) is absent]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
+from evenhand.certificate.margins import LAB_PERPLEXITY_MARGIN
 from evenhand.core.errors import EvenhandError, MissingExtraError, shortlist
 from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.items import Benchmark
@@ -56,7 +57,7 @@ DEFAULT_LANGUAGE = "en"
 LAB_ROUNDS = 2
 """Rounds of the lab's corpus that its models are mitigated with."""
 
-LAB_QUALITY_MARGIN = 0.05
+LAB_QUALITY_MARGIN = LAB_PERPLEXITY_MARGIN / 100
 """By how much the perplexity of a lab model may rise, as a share.
 
 One sentence in eight of the lab's text is about an occupation, with the bias that was planted; whoever evens it out
