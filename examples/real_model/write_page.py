@@ -30,9 +30,9 @@ from page_tables import (
 )
 
 from evenhand.certificate.bias import bias_rows
+from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import FIGURES_FOLDER
-from evenhand.certificate.plan import Margins
 from evenhand.certificate.quality_figures import accuracy_of_answers
 from evenhand.reporting.certificate.baseline import baseline_rows, baseline_words
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, Bounds

@@ -144,8 +144,8 @@ def keyed_texts() -> str:
     """How texts about a person come out that have keys."""
     rows = []
     for title, language in (("German", "de"), ("English", "en")):
-        kinds = ("", "_unseen", "_blind", "_final", "_alone", "_alone_unseen")
-        kinds += ("_heldback",) if language == "de" else ()
+        held_back = ("_heldback",) if language == "de" else ()
+        kinds = ("", "_unseen", "_blind", "_final", "_alone", "_alone_unseen", *held_back)
         outcomes = [
             outcome_of(person_texts_for(language), read_person_sentences(f"{language}{kind}"))
             for kind in kinds

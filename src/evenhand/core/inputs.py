@@ -7,8 +7,8 @@ import os
 import select
 import stat
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from evenhand.core.errors import EvenhandError
 
@@ -39,7 +39,7 @@ def checked_path(name: str | Path, *, error: type[EvenhandError]) -> Path:
     return Path(name)
 
 
-def open_input(path: Path) -> BinaryIO:
+def open_input(path: Path) -> BufferedReader:
     """A file for reading; a pipe too, unless nobody writes into it, which would be waited for without end.
 
     Raises:

@@ -18,7 +18,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.group_texts import REGARD_LABELS
 from evenhand.data.regard_prompts import PromptSet
-from evenhand.instruments.regard.audit import RegardAudit, RegardLabeller, RegardOptions
+from evenhand.instruments.regard.audit import RegardAudit, RegardLabeller, RegardOptions, planned_record
 from evenhand.instruments.regard.comparison import compare_regard
 from evenhand.instruments.regard.generation import lack_of_texts, write_texts
 from evenhand.instruments.regard.results import RegardMeasure, RegardResult
@@ -152,7 +152,8 @@ class WrittenTexts:
 
     def _run(self, model: Any, prefixes: NamedPrefixes, frame: pl.DataFrame, resampling: Resampling) -> Run:
         options = replace(self._audit_options, resampling=resampling)
-        return RegardAudit(model, self.labeller, options, name=prefixes.name).assemble(frame)
+        planned = planned_record(prefixes.name, self.labeller, options)
+        return RegardAudit(model, self.labeller, options, planned).assemble(frame)
 
     def _regard(self, runs: Sequence[Run], resampling: Resampling) -> Figures:
         """Gaps, shares, lexicons and occupations."""
