@@ -17,8 +17,8 @@ import numpy as np
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.certificate.quality_figures import ACCURACY
 from evenhand.instruments.association.comparison import LMS_MEASURE
-from evenhand.instruments.association.instrument import ASSOCIATION, benchmark_of
-from evenhand.instruments.knowledge.instrument import KNOWLEDGE, settled_of
+from evenhand.instruments.association.instrument import AuditOptions, benchmark_of
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions, settled_of
 from evenhand.instruments.knowledge.quality import AGREEMENT, EVIDENCE, MEASURE
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_power import PowerCase, QualityPower
@@ -130,8 +130,9 @@ def _on_text(
 
 def _association(plan: CertificatePlan) -> Iterator[QualityPower]:
     for measurement in plan.measurements:
-        if measurement.name == ASSOCIATION.name:
-            clusters = np.array([item.cluster for item in benchmark_of(measurement.options).items])
+        if isinstance(options := measurement.options, AuditOptions):
+            items = benchmark_of(options).sampled(options.limit).items
+            clusters = np.array([item.cluster for item in items])
             sample = _Sample("items", len(clusters), effective_items(clusters) / len(clusters))
             yield sample.quality(
                 LMS_MEASURE,
@@ -144,10 +145,10 @@ def _association(plan: CertificatePlan) -> Iterator[QualityPower]:
 def _knowledge(plan: CertificatePlan, *, is_decoder: bool) -> Iterator[QualityPower]:
     confidence = plan.resampling.confidence
     for measurement in plan.measurements:
-        if measurement.name == KNOWLEDGE.name:
-            settled = settled_of(measurement.options)
+        if isinstance(options := measurement.options, KnowledgeOptions):
+            settled = settled_of(options)
             settled = settled.read_from_the_left() if is_decoder else settled
-            pairs = len({own.pair for own in settled.sampled(measurement.options.limit).sentences})
+            pairs = len({own.pair for own in settled.sampled(options.limit).sentences})
             tests = _share_tests("pairs", confidence)
             sample = _Sample("pairs", pairs)
             yield sample.quality(MEASURE, margin=plan.margins.knowledge, unit=POINTS, tests=tests)

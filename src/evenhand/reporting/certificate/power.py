@@ -14,7 +14,7 @@ POWER_COLUMNS = ("measure", "margin", "data", "if", "excludes", "needed", "kept"
 
 def power_rows(power: CertificatePower) -> list[tuple[str, ...]]:
     """One row per measure and assumption."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for quality in power.qualities:
         margin = _amount(quality.margin, quality)
         if not quality.cases:
