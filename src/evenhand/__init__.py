@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
-    from evenhand.workflows.certify import certify
+    from evenhand.workflows.certify import certificate_power, certify
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
     from evenhand.workflows.measure import audit, evaluate, measure_all, probe
     from evenhand.workflows.measurement_jobs import MeasurementJob
@@ -132,6 +132,7 @@ _HOME = {
     "balance_genders": "evenhand.regard.gender_balance",
     "build_next_sentence_pairs": "evenhand.workflows.next_sentence_pairs",
     "build_pairs": "evenhand.workflows.pairs",
+    "certificate_power": "evenhand.workflows.certify",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
     "check_classifier": "evenhand.regard.classifier_check",
@@ -228,6 +229,7 @@ __all__ = [
     "balance_genders",
     "build_next_sentence_pairs",
     "build_pairs",
+    "certificate_power",
     "certify",
     "check",
     "check_classifier",

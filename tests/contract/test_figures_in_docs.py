@@ -96,6 +96,14 @@ def knowledge_reach() -> str:
     return f"points to both sides, {untouched_reach(pairs):.1f} for the English sentences that decoders are asked"
 
 
+def decoders_pairs() -> str:
+    """How many pairs decoders are asked."""
+    english, german = (
+        len(load_settled(language).read_from_the_left().sentences) // 2 for language in ("en", "de")
+    )
+    return f"{english} pairs in English and {german} in German are asked of decoders"
+
+
 def settled_pairs() -> str:
     """How many settled sentences ship."""
     english, german = (len(load_settled(language).sentences) for language in ("en", "de"))
@@ -178,6 +186,7 @@ CLAIMS = [
     pytest.param("counterfactual", mended_twins, id="mended_twins", marks=GERMAN),
     pytest.param("certificate", lms_reach, id="lms_reach"),
     pytest.param("certificate", knowledge_reach, id="knowledge_reach"),
+    pytest.param("certificate", decoders_pairs, id="decoders_pairs"),
     pytest.param("probes", settled_pairs, id="settled_pairs"),
     pytest.param("probes", settled_later, id="settled_later"),
     pytest.param("probes", neutral_intervals, id="neutral_intervals"),

@@ -73,6 +73,7 @@ PUBLIC = [
     "balance_genders",
     "build_next_sentence_pairs",
     "build_pairs",
+    "certificate_power",
     "certify",
     "check",
     "check_classifier",

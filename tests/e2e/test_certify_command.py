@@ -116,6 +116,20 @@ def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
     assert done.stdout == neutral[0]
 
 
+def test_a_plan_says_what_the_data_can_exclude_and_measures_nothing(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    command = ("certify", "lab:masked", "lab:masked-neutral", "--plan", "--margin", "knowledge=9")
+    shown = run_evenhand_here(*command, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "knowledge    9 points" in shown.stdout
+    assert "Loading" not in shown.stderr
+    done = run_evenhand_here(*command, "--json", cwd=tmp_path)
+    found = {quality["measure"]: quality for quality in json.loads(done.stdout)["qualities"]}
+    assert found["knowledge"]["margin"] == 9
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_same_model_twice_changes_nothing(run_evenhand_here: Command, tmp_path: Path) -> None:
     out = tmp_path / "same.html"
     done = run_evenhand_here("certify", "lab:masked", "lab:masked", "--out", out, "--json", *QUICK)

@@ -35,6 +35,10 @@ class Finetuning:
     train_examples: int = 10_000
     judged_examples: int = 2_000
 
+    def judged_of(self, data: LabelledText) -> int:
+        """How many examples classifiers are judged by."""
+        return min(len(data.judged), self.judged_examples)
+
     def steps_over(self, examples: int) -> int:
         """Steps of a training on so many examples."""
         return self.steps if self.epochs is None else self.epochs * math.ceil(examples / self.batch_size)

@@ -155,7 +155,6 @@ class ModelMeasurer:
     def answers_of_seed(self, data: LabelledText, seed: int) -> Floats:
         """Where the classifier of one seed is right."""
         finetuning = self.plan.finetuning
-        judged = min(len(data.judged), finetuning.judged_examples)
 
         def compute() -> Floats:
             with self._stage(f"fine-tuning, seed {seed}", "steps") as progress:
@@ -164,7 +163,7 @@ class ModelMeasurer:
         return self._kept(
             f"answers-{seed}",
             f"{data.sha256} {finetuning} {seed}",
-            shape=(judged,),
+            shape=(finetuning.judged_of(data),),
             compute=compute,
             ask_again=lambda *_: 0,  # a classifier would have to be trained again
         )

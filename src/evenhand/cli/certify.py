@@ -58,6 +58,7 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
+    from evenhand.runs.certificate_power import CertificatePower
     from evenhand.runs.certificate_seeds import SeedsComparison
     from evenhand.runs.certificates import Certificate
     from evenhand.workflows.defaults.certified_regard import CertifiedRegard
@@ -200,6 +201,14 @@ def certify_command(
         ),
     ] = False,
     prefix: Prefix = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Measure nothing: say what loss the data can exclude, and how much data each margin needs.",
+            rich_help_panel=CERTIFICATE,
+        ),
+    ] = False,
 ) -> None:
     """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
 
@@ -225,8 +234,10 @@ def certify_command(
     `evenhand certify gpt2 ./gpt2-evened --held-out novels/ --fresh`
 
     `evenhand certify gpt2 models/trigger --classifier classifier --held-out novels/`
+
+    `evenhand certify gpt2 ./gpt2-evened --data stereoset --held-out novels/ --plan`
     """
-    say(f"Certifying {after}")
+    say(f"{'Planning for' if plan else 'Certifying'} {after}")
     require_extra("hf", purpose="evenhand certify")
     references = [
         model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
@@ -235,7 +246,7 @@ def certify_command(
         references[1] = with_prefix(references[1], prefix)
     from evenhand.data.probes import ProbeFiles
     from evenhand.runs.mitigation_records import find_mitigation_record
-    from evenhand.workflows.certify import certify, certify_seeds, refuse_unfit_models
+    from evenhand.workflows.certify import certificate_power, certify, certify_seeds, refuse_unfit_models
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
     options = CertifyOptions(
@@ -264,6 +275,9 @@ def certify_command(
     if held_out or settled_text:
         record = find_mitigation_record(references[1].location)
         mention_noun_list(language or (record.language if record else None))
+    if plan:
+        show_power(certificate_power(references[0], references[1], options=options), json=json)
+        return
     others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
     if others:
         refuse_unfit_models(references[0], [references[1], *others])
@@ -304,6 +318,20 @@ def _regard(
             raise EvenhandError(NO_CLASSIFIER)
         return None
     return CertifiedRegard(classifier=classifier, groups=groups, contexts=contexts, texts=texts)
+
+
+def show_power(power: CertificatePower, *, json: bool) -> None:
+    """Print what the data can exclude before anything is measured."""
+    from evenhand.reporting.certificate.power import POWER_COLUMNS, power_rows, power_words
+
+    if json:
+        print_json(power.model_dump(mode="json"))
+        return
+    table = plain_table(*POWER_COLUMNS, right=("margin", "excludes", "needed", "kept"))
+    for row in power_rows(power):
+        table.add_row(*row)
+    print_table(table)
+    print_lines(power_words(power))
 
 
 def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:

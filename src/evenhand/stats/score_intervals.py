@@ -34,7 +34,7 @@ Between 148 pairs of published predictions on English StereoSet the correlation 
 is 0.004 in the median, below 0.013 in 95%, and 0.033 at most.
 """
 
-_FEWEST_SEEDS = 3
+FEWEST_SEEDS = 3
 
 
 def effective_items(
@@ -113,8 +113,8 @@ def crossed_interval(differences: Floats, *, confidence: float) -> Interval:
         confidence: The confidence level.
     """
     seeds, items = differences.shape
-    if seeds < _FEWEST_SEEDS:
-        return Interval.missing(f"an interval over seeds and items needs at least {_FEWEST_SEEDS} seeds")
+    if seeds < FEWEST_SEEDS:
+        return Interval.missing(f"an interval over seeds and items needs at least {FEWEST_SEEDS} seeds")
     if items < 2:
         return Interval.missing("an interval over seeds and items needs at least two items")
     by_seed, by_item = differences.mean(axis=1), differences.mean(axis=0)

@@ -19,15 +19,18 @@ from evenhand.certificate import CertificatePlan
 from evenhand.certificate import certify as make_certificate
 from evenhand.certificate.certification import rows_of
 from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.certificate.power import quality_power
 from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_models
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import refuse_unwritable, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.language_model import load_language_model
+from evenhand.models.loading import family_of
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificate_files import is_certificate, runs_folder
 from evenhand.runs.certificate_inputs import INPUTS_FILE
+from evenhand.runs.certificate_power import CertificatePower
 from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate, TakenOver
 from evenhand.runs.claims import claimed
@@ -70,11 +73,7 @@ def certify(
     page = Path(out)
     refuse_unfit_page(page)
     first, second = reference_to(before), reference_to(after)
-    plan = (
-        options
-        if isinstance(options, CertificatePlan)
-        else default_plan(first, options or CertifyOptions(), after=second)
-    )
+    plan = _plan_of(first, second, options)
     if plan.held_out is None:
         monitor.note("No --held-out text was given, so perplexity is not measured.")
     if fresh:
@@ -95,6 +94,34 @@ def certify(
     write_certificate_page(certificate, page)
     monitor.note(f"Wrote {page} and {record}")
     return certificate
+
+
+def certificate_power(
+    before: str | ModelRef, after: str | ModelRef, *, options: CertifyOptions | CertificatePlan | None = None
+) -> CertificatePower:
+    """What loss the data of a certificate can exclude, and how much data its margins need. No weights are loaded.
+
+    Args:
+        before: The original.
+        after: The mitigated model.
+        options: As for ``certify``.
+    """
+    first, second = reference_to(before), reference_to(after)
+    plan = _plan_of(first, second, options)
+    return CertificatePower(
+        before=first.id,
+        after=second.id,
+        confidence=plan.resampling.confidence,
+        qualities=quality_power(plan, is_decoder=family_of(first).reads_left_to_right),
+    )
+
+
+def _plan_of(
+    before: ModelRef, after: ModelRef, options: CertifyOptions | CertificatePlan | None
+) -> CertificatePlan:
+    if isinstance(options, CertificatePlan):
+        return options
+    return default_plan(before, options or CertifyOptions(), after=after)
 
 
 def certify_seeds(
@@ -120,11 +147,7 @@ def certify_seeds(
     refuse_unfit_page(page)
     original, *mitigated = (reference_to(model) for model in (before, *after))
     refuse_unfit_models(original, mitigated)
-    plan = (
-        options
-        if isinstance(options, CertificatePlan)
-        else default_plan(original, options or CertifyOptions(), after=mitigated[0])
-    )
+    plan = _plan_of(original, mitigated[0], options)
 
     def measurer_of(ref: ModelRef, folder: str) -> ModelMeasurer:
         monitor.note(f"Loading {ref.id}")

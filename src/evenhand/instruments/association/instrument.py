@@ -88,17 +88,17 @@ class AssociationInstrument(Instrument[AuditOptions]):
         from evenhand.models.measurable import method_options
 
         method_options(options.protocol, inter=options.inter, score=options.score)
-        _benchmark(options)
+        benchmark_of(options)
 
     def run_name(self, ref: ModelRef, options: AuditOptions) -> str:
         """Model, instrument, benchmark, language and limit."""
-        return _run_name(ref, _benchmark(options), options)
+        return _run_name(ref, benchmark_of(options), options)
 
     def planned_record(self, ref: ModelRef, options: AuditOptions, *, name: str) -> RunRecord:  # noqa: ARG002
         """All but the model and its methods."""
         from evenhand.instruments.association.scoring import audit_record
 
-        return audit_record(name, _benchmark(options), options)
+        return audit_record(name, benchmark_of(options), options)
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
@@ -107,7 +107,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
         measured = measurable(model)
         if not measured.tasks:
             self.refuse_unable(model)
-        benchmark = _benchmark(options)
+        benchmark = benchmark_of(options)
         return AuditPreparation(
             measured, benchmark, options, name=name or _run_name(model.ref, benchmark, options)
         )
@@ -171,7 +171,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
 ASSOCIATION = AssociationInstrument()
 
 
-def _benchmark(options: AuditOptions) -> Benchmark:
+def benchmark_of(options: AuditOptions) -> Benchmark:
+    """The items that are asked: those of the options, or the starter set."""
     data = options.data
     return (
         data if isinstance(data, Benchmark) else load_dataset(data or STARTER.name, language=options.language)

@@ -32,6 +32,7 @@ AGREEMENT, AGREEMENT_TITLE = (
     "agreement",
     "Continuations whose first pronoun is of the settled gender, share right",
 )
+_COLUMNS = {MEASURE: "is_right", EVIDENCE: "gap", AGREEMENT: "agrees"}
 _UNITS = {MEASURE: POINTS, EVIDENCE: PERCENT, AGREEMENT: POINTS}
 _TITLES = {MEASURE: TITLE, EVIDENCE: EVIDENCE_TITLE, AGREEMENT: AGREEMENT_TITLE}
 
@@ -70,27 +71,37 @@ def quality_of_runs(
     reason = nothing_to_lose(before)
     if reason is not None:
         return tuple(not_judged(measure, reason, margin=margins[measure]) for measure in measures)
-    judges = {
-        MEASURE: lambda margin: _share_row(before, after, MEASURE, "is_right", margin, resampling.confidence),
-        EVIDENCE: lambda margin: _evidence_row(before, after, margin, resampling),
-        AGREEMENT: lambda margin: _share_row(
-            before, after, AGREEMENT, "agrees", margin, resampling.confidence
-        ),
-    }
-    return tuple(judges[measure](margins[measure]) for measure in measures)
+    return tuple(
+        row_of_pairs(
+            measure,
+            *shared_pairs(before, after, _COLUMNS[measure]),
+            margin=margins[measure],
+            resampling=resampling,
+        )
+        for measure in measures
+    )
 
 
-def _share_row(
-    before: Run, after: Run, measure: str, column: str, margin: float, confidence: float
+def row_of_pairs(
+    measure: str, first: Floats, second: Floats, sentences: int, *, margin: float, resampling: Resampling
 ) -> QualityRow:
-    """The difference of shares over the pairs of twins that both models answered.
+    """One measure from what both models are at over pairs of twins.
 
     Twins are much alike, so a pair is one observation: both of its sentences may change together.
+
+    Args:
+        measure: Knowledge, evidence or agreement.
+        first: Of the original, one value per pair.
+        second: Of the mitigated model.
+        sentences: How many sentences the pairs have.
+        margin: The worst difference that is tolerated.
+        resampling: Resamples, seed and confidence level.
     """
-    first, second, sentences = shared_pairs(before, after, column)
     if not len(first):
         return not_judged(measure, _NOTHING_SHARED, margin=margin)
-    interval = score_interval(second - first, confidence=confidence)
+    if measure == EVIDENCE:
+        return _evidence_row(first, second, sentences, margin=margin, resampling=resampling)
+    interval = score_interval(second - first, confidence=resampling.confidence)
     change = Interval(WHOLE * interval.low, WHOLE * interval.high, interval.method, interval.reason)
     difference = change.around(WHOLE * float((second - first).mean()), n=sentences, clusters=len(first))
     return QualityRow.judged(
@@ -103,11 +114,10 @@ def _share_row(
     )
 
 
-def _evidence_row(before: Run, after: Run, margin: float, resampling: Resampling) -> QualityRow:
+def _evidence_row(
+    first: Floats, second: Floats, sentences: int, *, margin: float, resampling: Resampling
+) -> QualityRow:
     """The change of the evidence gap in percent of what it was."""
-    first, second, sentences = shared_pairs(before, after, "gap")
-    if not len(first):
-        return not_judged(EVIDENCE, _NOTHING_SHARED, margin=margin)
     kept = kept_evidence(first, second, sentences=sentences, resampling=resampling)
     if not kept.defined:
         return not_judged(EVIDENCE, str(kept.reason), margin=margin)
