@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
-import math
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 import evenhand as eh
-from evenhand.cli import output as terminal
+from evenhand.cli.pulse import PROGRESS_VARIABLE
 from evenhand.data.datasets import EXAMPLES
 
 TERMINAL_WIDTH = 112
@@ -101,7 +100,7 @@ class Workshop:
                 contextlib.redirect_stdout(output),
                 contextlib.redirect_stderr(_Notes(output)),
                 # Lines about progress depend on how fast the machine is.
-                mock.patch.object(terminal, "SECONDS_BETWEEN_LINES", math.inf),
+                mock.patch.dict(os.environ, {PROGRESS_VARIABLE: "0"}),
             ):
                 main()
         except SystemExit as end:
