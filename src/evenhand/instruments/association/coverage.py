@@ -29,13 +29,13 @@ def association_coverage(run: Run) -> Mapping[Group, Coverage]:
     parts: dict[Group, pl.DataFrame] = {}
     for task, own in tasks_of(items).items():
         parts[task,] = own
-        parts |= {(task, name): rows for name, rows in _by_bias_type(own)}
+        parts |= {(task, name): part for name, part in _by_bias_type(own)}
     if is_complete:
-        parts |= {(name,): rows for name, rows in _by_bias_type(items)}
+        parts |= {(name,): part for name, part in _by_bias_type(items)}
     knows_parts = is_complete or not predictions.holds_items
     coverage = {
-        group: Coverage(scored=_scored(rows), total=len(rows) if knows_parts else None)
-        for group, rows in parts.items()
+        group: Coverage(scored=_scored(part), total=len(part) if knows_parts else None)
+        for group, part in parts.items()
     }
     whole = Coverage(scored=_scored(items), total=None if total is None else total - replaced)
     return {(): whole, **coverage, (OVERALL,): whole}
