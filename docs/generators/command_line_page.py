@@ -18,7 +18,7 @@ something has `--json`, which prints one JSON object and nothing else.
 | 0 | done |
 | 2 | something that you can mend: a missing file, a wrong option, data that do not fit |
 | 3 | a check failed: `evenhand lab check`, `evenhand lab calibrate` or `evenhand regard check` found a fault |
-| 4 | a `--fail-if` condition holds |
+| 4 | a gate is closed: a `--fail-if` condition holds |
 | 5 | a certificate says that quality is lost |
 | 130 | stopped with Ctrl-C; what can go on says so |
 | 141 | nobody read on, as behind `head -1` |

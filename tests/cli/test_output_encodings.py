@@ -65,7 +65,7 @@ def test_a_gate_sees_its_codes(run_in: Run, encoding: str) -> None:
     assert (passed.code, failed.code) == (0, 4)
     assert b"intrasentence" in passed.output
     assert b"==" in passed.output
-    assert b"Failed: SS>55 holds" in failed.messages
+    assert b"Gate closed: SS 67.7 is above 55" in failed.messages
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -99,7 +99,7 @@ def test_a_layout_a_backend_and_a_measure_go_through_an_audit(
     assert task["margin"]["value"] == 100
     held = evenhand(*command, "--fail-if", "margin>99")
     assert held.returncode == 4
-    assert "margin>99 holds" in held.stderr
+    assert "Gate closed: margin 100.0 is above 99" in held.stderr
     page = (tmp_path / "wordy-0.5_association_en" / "report.html").read_text(encoding="utf-8")
     assert "Preference margin" in page
 

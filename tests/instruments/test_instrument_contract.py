@@ -20,10 +20,16 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet
+from evenhand.data.group_texts import GroupTexts
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
+from evenhand.instruments.cosine import CosineOptions
+from evenhand.instruments.direct_bias.instrument import DirectBiasOptions
+from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
@@ -50,16 +56,19 @@ CORPUS = [
 ]  # fmt: skip
 
 
-def _malor(model: Any, _: Path) -> Run:
+def _few_probes() -> ProbeSet:
     everything = load_probes("en")
-    small = replace(
+    return replace(
         everything,
         structures=tuple(
             one for known in (Experiment.HE_SHE, Experiment.HIS_HER) for one in everything.of(known)[:3]
         ),
         occupations=everything.occupations[:6],
     )
-    return probe(model, small, options=MalorOptions(resampling=FEW))
+
+
+def _malor(model: Any, _: Path) -> Run:
+    return probe(model, _few_probes(), options=MalorOptions(resampling=FEW))
 
 
 def _audit(model: Any, _: Path) -> Run:
@@ -89,9 +98,12 @@ def _bec_pro(model: Any, folder: Path) -> Run:
     return BEC_PRO.prepare(model, options).measure()
 
 
+def _planted_texts(seed: int) -> GroupTexts:
+    return plant_gap(PlantedGap(gap=10, texts=20), np.random.default_rng(seed))
+
+
 def _regard(model: Any, _: Path) -> Run:
-    seed = sum(map(ord, model.ref.short_name))
-    texts = plant_gap(PlantedGap(gap=10, texts=20), np.random.default_rng(seed))
+    texts = _planted_texts(seed=sum(map(ord, model.ref.short_name)))
     return measure(model, INSTRUMENTS["regard"], options=RegardOptions(data=texts, resampling=FEW))
 
 
@@ -107,10 +119,23 @@ MAKERS: dict[str, Callable[[Any, Path], Run]] = {
 }
 
 
+OPTIONS: dict[str, Callable[[Path], InstrumentOptions]] = {
+    "association": lambda _: AuditOptions(data="starter", language="en", limit=12),
+    "malor": lambda _: MalorOptions(data=_few_probes()),
+    "crows-pairs": lambda _: InstrumentOptions(data=PAIRS),
+    "bec-pro": lambda folder: BecProOptions(data=folder / "bec_en.tsv"),
+    "cosine": lambda folder: CosineOptions(data=folder / "pairs.tsv"),
+    "direct-bias": lambda folder: DirectBiasOptions(corpus=(folder / "corpus.txt",)),
+    "knowledge": lambda _: KnowledgeOptions(),
+    "regard": lambda _: RegardOptions(data=_planted_texts(seed=1)),
+}
+"""What ``MAKERS`` measure with, as far as it says what there are figures of."""
+
+
 def test_every_instrument_of_the_package_is_tried_here() -> None:
     own = [name for name in INSTRUMENTS if INSTRUMENTS.package_of(name) == "evenhand"]
 
-    assert set(MAKERS) == set(own)
+    assert set(MAKERS) == set(OPTIONS) == set(own)
 
 
 @pytest.fixture(params=list(MAKERS))
@@ -139,6 +164,18 @@ def test_figures_have_keys_of_their_own_and_measures_that_the_instrument_names(r
     assert len(set(keys)) == len(keys)
     assert {figure.measure for figure in run.figures} <= set(INSTRUMENTS[run.record.instrument].measures)
     assert any(figure.is_headline for figure in run.figures)
+
+
+def test_conditions_know_the_figures_before_a_model_is_loaded(runs: tuple[Run, Run], tmp_path: Path) -> None:
+    """Everything that runs have is planned, under the options that they were made with."""
+    run, _ = runs
+    instrument = INSTRUMENTS[run.record.instrument]
+
+    planned = instrument.figure_groups(OPTIONS[run.record.instrument](tmp_path))
+
+    assert {(figure.measure, figure.group) for figure in run.figures} <= {
+        (measure, group) for measure, groups in planned.items() for group in groups
+    }
 
 
 def test_a_figure_is_the_mean_of_its_units(runs: tuple[Run, Run]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -104,10 +105,28 @@ def test_tables_say_what_is_shown_and_a_condition_fails(run_evenhand_here: Comma
     assert open_run(tmp_path / "runs" / "planted").result.all.n == 400
     failed = run_evenhand_here(*arguments, "--fail-if", "gap>5")
     assert failed.returncode == 4
-    assert "gap>5 holds" in failed.stderr
+    assert re.search(r"Gate closed: gap \d+\.\d is above 5", failed.stderr)
     unknown = run_evenhand_here(*arguments, "--fail-if", "gab>5")
     assert unknown.returncode == 2
     assert "Did you mean 'gap'?" in unknown.stderr
+
+
+def test_texts_that_were_left_out_are_missing_from_the_coverage(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    """Ten empty texts beside 400: 97.56%."""
+    path = labelled_file(tmp_path, gap=30.0)
+    with path.open("a", encoding="utf-8") as stream:
+        stream.writelines('"",woman,,0\n' for _ in range(10))
+    arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", *QUICK)
+
+    refused = run_evenhand_here(*arguments, "--fail-if", "gap>90")
+    allowed = run_evenhand_here(*arguments, "--fail-if", "gap>90", "--min-coverage", "97")
+
+    assert refused.returncode == 2
+    assert "its coverage is 97.5% (400 of 410 texts), below 99%" in refused.stderr
+    assert allowed.returncode == 0, allowed.stderr
+    assert "Coverage: 97.5% (400 of 410 texts)." in allowed.stdout
 
 
 def test_an_ordinal_mixed_model_is_fitted_on_request_and_shown_everywhere(

@@ -139,7 +139,8 @@ def test_latex_has_languages_above_their_columns_and_escapes_names(runs: list[Ru
 
 def test_captions_name_the_data_the_intervals_and_what_is_counted(runs: list[Run]) -> None:
     caption = (
-        r"\caption{Intrasentence, tiny, protocol stereoset-2021. In brackets 95\% intervals; n counts items.}"
+        r"\caption{Intrasentence, tiny, protocol stereoset-2021, coverage 100\% (4 of 4 items). In brackets 95\% "
+        r"intervals; n counts items.}"
     )
 
     assert caption in report(runs, format="paper-latex")

@@ -53,7 +53,7 @@ def test_latex_escapes_what_latex_would_obey(run: Run) -> None:
     text = format_table(run, "latex")
     assert r"a|b\_50\%\&\{x\}" in text
     assert text.count(r"\\") == 2
-    assert text.startswith(r"\begin{tabular}{llllrrrr}")
+    assert text.startswith(r"\begin{tabular}{llllrrrrr}")
 
 
 def test_comparison_tables_have_a_row_a_difference(run: Run, quick: Resampling) -> None:

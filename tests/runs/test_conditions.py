@@ -140,6 +140,24 @@ def test_an_undefined_value_neither_passes_nor_fails(run: Run) -> None:
         Condition.parse("intrasentence.gender.SS.low>50").holds(run)
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("LMS<101", "LMS 100.0 is below 101"),
+        ("SS<=50", "SS 50.0 is at or below 50"),
+        ("intrasentence.SS>99.99", "intrasentence.SS 100.0 is above 99.99"),
+        ("intrasentence.SS.low>29.2", "intrasentence.SS.low 29.24 is above 29.2"),
+        ("overall.ICAT>=100", "overall.ICAT 100.0 is at or above 100"),
+    ],
+)
+def test_a_closed_gate_says_why_with_digits_enough_to_see_it(run: Run, text: str, reason: str) -> None:
+    """The low end is 100 times the cube root of 0.025, 29.240: one digit would not be above 29.2."""
+    condition = Condition.parse(text)
+
+    assert condition.holds(run)
+    assert condition.reason_in(run) == reason
+
+
 def test_every_refusal_is_an_error_that_the_command_line_prints() -> None:
     assert issubclass(ConditionError, EvenhandError)
     assert issubclass(UnknownNameError, EvenhandError)

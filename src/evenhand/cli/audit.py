@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.gates import close_gate, conditions_of
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -35,13 +36,12 @@ from evenhand.cli.options import (
     Source,
     TableChoice,
     TrustRemoteCode,
-    conditions_of,
     model_references,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
-from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.results import show_results
 from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.protocols import DEFAULT_PROTOCOL
@@ -162,10 +162,11 @@ def audit_command(
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.data.layouts import passed_over
+    from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
     from evenhand.workflows.translate import source_of_data
 
     refuse_two_formats(json=json, form=format_)
-    conditions = conditions_of(fail_if)
+    conditions = conditions_of(fail_if, measures=ASSOCIATION.measures)
     chosen_protocol, tasks = get_protocol(protocol), _tasks(task)
     references = model_references(
         models or audited_names(),
@@ -193,9 +194,8 @@ def audit_command(
         monitor.warn(unread)
     translated_from = source_of_data(data, source=source, monitor=monitor) if data else None
 
-    from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.workflows.measure import measure_all
-    from evenhand.workflows.measurement_jobs import MeasurementJob
+    from evenhand.workflows.measurement_jobs import MeasurementJob, refuse_unplanned_figures
 
     measurements = [
         MeasurementJob(
@@ -217,10 +217,11 @@ def audit_command(
         for reference in references
         for benchmark, chosen in zip(benchmarks, languages, strict=True)
     ]
+    refuse_unplanned_figures(conditions, measurements)
     with exit_when_interrupted():
         runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=monitor)
     show_results(runs, form=format_, json=json)
-    fail_if_conditions_hold(conditions, runs)
+    close_gate(conditions, runs)
 
 
 def _refuse_unused(

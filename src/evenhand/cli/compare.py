@@ -154,7 +154,7 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
 
 def _show_numbers(comparison: Comparison) -> None:
     from evenhand.reporting.numbers import number, show, show_p
-    from evenhand.reporting.words import is_shown
+    from evenhand.reporting.words import coverage_words, is_shown
 
     target = console()
     target.print(
@@ -174,6 +174,8 @@ def _show_numbers(comparison: Comparison) -> None:
         comparison.shared
         or f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
     )
+    if comparison.coverage:
+        target.print(f"Coverage: {coverage_words(comparison.coverage)}.")
     tests = dict.fromkeys(row.test for row in comparison.differences if row.test)
     if tests:
         target.print(f"p: {'; '.join(tests)}.")

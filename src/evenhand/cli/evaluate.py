@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.gates import close_gate, conditions_of, refuse_conditions
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -22,22 +23,24 @@ from evenhand.cli.options import (
     FailIf,
     Format,
     Json,
+    MinCoverage,
     Resamples,
     Seed,
     Source,
     TableChoice,
-    conditions_of,
     options_from,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, say
-from evenhand.cli.results import ASSOCIATION, fail_if_conditions_hold, print_evaluated, show_results
+from evenhand.cli.results import ASSOCIATION, print_evaluated, show_results
 from evenhand.cli.run_names import run_names
 from evenhand.core.errors import EvenhandError
 from evenhand.core.protocols import DEFAULT_PROTOCOL, PAIR_PROTOCOLS, PROTOCOLS
 
 if TYPE_CHECKING:
+    from evenhand.core.items import Benchmark
+    from evenhand.runs.conditions import Condition
     from evenhand.runs.run import Run
 
 
@@ -98,6 +101,7 @@ def evaluate_command(
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     fail_if: FailIf = None,
+    min_coverage: MinCoverage = None,
     fresh: Annotated[
         bool,
         typer.Option(
@@ -119,24 +123,29 @@ def evaluate_command(
 
     `evenhand evaluate new.json --data stereoset --fail-if "SS.low>55" --fail-if "LMS<80"`
 
+    `evenhand evaluate half.json --data stereoset --fail-if "LMS<80" --min-coverage 50`
+
     `evenhand evaluate samples_crows_pairs_english.jsonl --test crows-pairs --protocol crows-pairs-2020 --json`
 
     A condition is `[task.][bias type.]measure[.low|.high]`, one of `> >= < <=`, and a number; without a task
-    it is about both tasks together.
+    it is about both tasks together. `coverage` is the percentage of the dataset's items that have scores. Below 99 all
+    other conditions are refused, unless `--min-coverage` allows it.
     """
     files = f"{len(predictions)} files" if len(predictions) > 1 else str(predictions[0])
     say(f"Evaluating {files}")
     refuse_two_formats(json=json, form=format_)
-    conditions = conditions_of(fail_if)
+    from evenhand.runs.coverage import COVERAGE
+    from evenhand.runs.run import INSTRUMENTS
+
+    instrument = INSTRUMENTS.get(test)
+    conditions = conditions_of(fail_if, measures=(*instrument.measures, COVERAGE), min_coverage=min_coverage)
     names = run_names(predictions, name)
     monitor = TerminalMonitor()
     drawn = resampling(resamples, seed, confidence)
     evaluate_file: Callable[..., Run]
     if test != ASSOCIATION:
-        from evenhand.runs.run import INSTRUMENTS
         from evenhand.workflows.measure import evaluate_scores
 
-        instrument = INSTRUMENTS.get(test)
         if data is not None or source is not None:
             raise EvenhandError(
                 f"--data and --source are for --test {ASSOCIATION}; files of {test} scores hold their items."
@@ -148,23 +157,20 @@ def evaluate_command(
         )
         evaluate_file = partial(evaluate_scores, instrument=test, options=options)
     elif data is None:
-        from evenhand.data.association_logs import is_association_log
         from evenhand.workflows.association_logs import evaluate_log
 
-        if source is not None or not all(is_association_log(path) for path in predictions):
-            raise EvenhandError(
-                "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
-                "sentence pairs are evaluated with --test crows-pairs."
-            )
+        _refuse_scores_without_items(predictions, source=source)
         evaluate_file = partial(evaluate_log, protocol=protocol, resampling=drawn)
     else:
         from evenhand.data import load_dataset
         from evenhand.workflows.measure import evaluate
         from evenhand.workflows.translate import source_of_data
 
+        benchmark = load_dataset(data, language=language, encoding=encoding)
+        _refuse_unknown_groups(conditions, benchmark)
         evaluate_file = partial(
             evaluate,
-            data=load_dataset(data, language=language, encoding=encoding),
+            data=benchmark,
             source=source_of_data(data, source=source, monitor=monitor),
             protocol=protocol or DEFAULT_PROTOCOL,
             resampling=drawn,
@@ -172,8 +178,30 @@ def evaluate_command(
     runs = [
         evaluate_file(path, name=names[path], out=out, fresh=fresh, monitor=monitor) for path in predictions
     ]
+    refuse_conditions(conditions, runs, min_coverage=min_coverage)
     if json and test != ASSOCIATION:
         print_evaluated(runs)
     else:
         show_results(runs, form=format_, json=json)
-    fail_if_conditions_hold(conditions, runs)
+    close_gate(conditions, runs)
+
+
+def _refuse_scores_without_items(predictions: Sequence[Path], *, source: str | None) -> None:
+    from evenhand.data.association_logs import is_association_log
+
+    if source is not None or not all(is_association_log(path) for path in predictions):
+        raise EvenhandError(
+            "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
+            "sentence pairs are evaluated with --test crows-pairs."
+        )
+
+
+def _refuse_unknown_groups(conditions: Sequence[Condition], benchmark: Benchmark) -> None:
+    """Refuse conditions on tasks and bias types that the benchmark does not have, before scores are read."""
+    if not conditions:
+        return
+    from evenhand.instruments.association.instrument import AssociationInstrument, AuditOptions
+    from evenhand.runs.conditions import refuse_unknown_figures, with_coverage
+
+    figures = AssociationInstrument().figure_groups(AuditOptions(data=benchmark))
+    refuse_unknown_figures(conditions, with_coverage(figures), of=benchmark.name)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from evenhand.core.recipes import Precision
     from evenhand.models.references import ModelRef
-    from evenhand.runs.conditions import Condition
     from evenhand.stats.resampling import Resampling
 
 
@@ -176,6 +175,19 @@ FailIf = Annotated[
     ),
 ]
 
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        "--min-coverage",
+        help="Judge conditions where at least this many percent of the items have scores; 0 also where nobody knows "
+        "how many items there are.",
+        show_default="99",
+        min=0,
+        max=100,
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 Fresh = Annotated[
     bool,
     typer.Option(
@@ -231,13 +243,6 @@ def resampling(resamples: int, seed: int, confidence: float) -> Resampling:
     from evenhand.stats.resampling import Resampling
 
     return Resampling(resamples=resamples, seed=seed, confidence=confidence)
-
-
-def conditions_of(texts: Sequence[str] | None) -> list[Condition]:
-    """The conditions of ``--fail-if``."""
-    from evenhand.runs.conditions import Condition
-
-    return [Condition.parse(text) for text in texts or ()]
 
 
 def refuse_two_formats(*, json: bool, form: TableChoice) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.gates import close_gate, conditions_of
 from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
@@ -34,13 +35,12 @@ from evenhand.cli.options import (
     Seed,
     TableChoice,
     TrustRemoteCode,
-    conditions_of,
     model_references,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
-from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.results import show_results
 from evenhand.cli.run_names import RunName, refuse_name_of_several
 
 Test = Annotated[
@@ -224,7 +224,10 @@ def probe_command(
 
     require_backends(models, purpose="evenhand probe")
     refuse_two_formats(json=json, form=format_)
-    conditions = conditions_of(fail_if)
+    from evenhand.runs.run import INSTRUMENTS
+
+    instrument = INSTRUMENTS.get(test)
+    conditions = conditions_of(fail_if, measures=instrument.measures)
     references = model_references(
         models,
         device=device,
@@ -234,11 +237,9 @@ def probe_command(
         memory=memory,
     )
     from evenhand.cli.options import options_from
-    from evenhand.runs.run import INSTRUMENTS
     from evenhand.workflows.measure import measure_all
-    from evenhand.workflows.measurement_jobs import MeasurementJob
+    from evenhand.workflows.measurement_jobs import MeasurementJob, refuse_unplanned_figures
 
-    instrument = INSTRUMENTS.get(test)
     options = options_from(
         instrument.options_type,
         {
@@ -272,7 +273,8 @@ def probe_command(
     ]
     if corpus and test == "knowledge":
         mention_noun_list(language)
+    refuse_unplanned_figures(conditions, measurements)
     with exit_when_interrupted():
         runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
     show_results(runs, form=format_, json=json)
-    fail_if_conditions_hold(conditions, runs)
+    close_gate(conditions, runs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.gates import close_gate, conditions_of
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -31,7 +32,6 @@ from evenhand.cli.options import (
     Seed,
     TableChoice,
     TrustRemoteCode,
-    conditions_of,
     model_references,
     refuse_two_formats,
     resampling,
@@ -46,7 +46,7 @@ from evenhand.cli.output import (
 )
 from evenhand.cli.regard_content import GapMargin, Lexicon, Occupations, Reviewed
 from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
-from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.results import extent_json, show_results
 from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import require_extra
 
@@ -175,7 +175,9 @@ def audit_regard_command(
     require_backends(models, purpose="evenhand regard audit")
     require_extra("regard", "sklearn", "safetensors", "simplemma", purpose="evenhand regard audit")
     refuse_two_formats(json=json, form=format_)
-    conditions = conditions_of(fail_if)
+    from evenhand.instruments.regard.instrument import REGARD
+
+    conditions = conditions_of(fail_if, measures=REGARD.measures)
     references = model_references(
         models,
         device=device,
@@ -188,11 +190,10 @@ def audit_regard_command(
     if prefix is not None:
         references = [with_prefix(reference, prefix) for reference in references]
     from evenhand.instruments.regard.audit import RegardOptions
-    from evenhand.instruments.regard.instrument import REGARD
+    from evenhand.runs.conditions import refuse_unknown_figures
+    from evenhand.workflows.defaults.measuring import suited_regard_options
     from evenhand.workflows.regard_audit import audit_regard
 
-    for condition in conditions:
-        condition.refuse_unknown_measure(REGARD.measures)
     options = RegardOptions(
         language=language,
         groups=groups,
@@ -211,6 +212,9 @@ def audit_regard_command(
         review=reviewed,
         resampling=resampling(resamples, seed, confidence),
     )
+    for reference in references if conditions else ():
+        planned = REGARD.figure_groups(suited_regard_options(reference, options))
+        refuse_unknown_figures(conditions, planned, of=REGARD.title)
     with exit_when_interrupted():
         runs = audit_regard(
             references, options, name=name, out=out, on=on, fresh=fresh, monitor=TerminalMonitor()
@@ -222,13 +226,12 @@ def audit_regard_command(
             _print_run(run)
     else:
         show_results(runs, form=format_, json=False)
-    fail_if_conditions_hold(conditions, runs)
+    close_gate(conditions, runs)
 
 
 def _run_json(run: Run) -> dict[str, Any]:
     result: RegardResult = run.result
-    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
-    return {"name": run.name, **sample, **regard_json(result), "skipped": run.record.skipped}
+    return {"name": run.name, **extent_json(run), **regard_json(result), "skipped": run.record.skipped}
 
 
 def _print_run(run: Run) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evenhand.cli.gates import close_gate, conditions_of, refuse_conditions
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -20,10 +21,10 @@ from evenhand.cli.options import (
     Confidence,
     FailIf,
     Json,
+    MinCoverage,
     Resamples,
     Seed,
     TextColumn,
-    conditions_of,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table
@@ -36,7 +37,7 @@ from evenhand.cli.regard_content import (
     print_lexicons,
     print_occupations,
 )
-from evenhand.cli.results import fail_if_conditions_hold
+from evenhand.cli.results import extent_json
 
 if TYPE_CHECKING:
     from evenhand.data.contexts import ContextList
@@ -149,6 +150,7 @@ def evaluate_regard_command(
     ] = None,
     json: Json = False,
     fail_if: FailIf = None,
+    min_coverage: MinCoverage = None,
     fresh: Annotated[
         bool,
         typer.Option(
@@ -169,29 +171,34 @@ def evaluate_regard_command(
 
     `evenhand regard evaluate FEMALE.csv MALE.csv --text Text --label Prediction --context-flag "OCC context" --json`
     """
-    conditions = conditions_of(fail_if)
     from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
+    from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.instruments.regard.content import ContentFiles
-    from evenhand.instruments.regard.results import RegardMeasure
+    from evenhand.instruments.regard.instrument import REGARD
     from evenhand.regard.texts import read_regard_texts
+    from evenhand.runs.conditions import refuse_unknown_figures, with_coverage
+    from evenhand.runs.coverage import COVERAGE
     from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 
-    for condition in conditions:
-        condition.refuse_unknown_measure(own.value for own in RegardMeasure)
-    run = evaluate_regard(
-        read_group_texts(
-            texts,
-            columns=GroupTextColumns(
-                text=text,
-                label=label,
-                group=group,
-                context=context,
-                context_flag=context_flag,
-                flags=tuple(flag or ()),
-            ),
-            contexts=_contexts(contexts),
-            language=language,
+    conditions = conditions_of(fail_if, measures=(*REGARD.measures, COVERAGE), min_coverage=min_coverage)
+    group_texts = read_group_texts(
+        texts,
+        columns=GroupTextColumns(
+            text=text,
+            label=label,
+            group=group,
+            context=context,
+            context_flag=context_flag,
+            flags=tuple(flag or ()),
         ),
+        contexts=_contexts(contexts),
+        language=language,
+    )
+    if conditions:
+        planned = REGARD.figure_groups(RegardOptions(data=group_texts, lexicon=lexicon))
+        refuse_unknown_figures(conditions, with_coverage(planned), of=REGARD.title)
+    run = evaluate_regard(
+        group_texts,
         RegardEvaluationOptions(
             classifier=classifier,
             labelled=read_regard_texts(labelled) if labelled else None,
@@ -205,11 +212,12 @@ def evaluate_regard_command(
         fresh=fresh,
         monitor=TerminalMonitor(),
     )
+    refuse_conditions(conditions, [run], min_coverage=min_coverage)
     if json:
-        print_json(regard_json(run.result))
+        print_json(regard_json(run.result) | extent_json(run))
     else:
         print_regard(run)
-    fail_if_conditions_hold(conditions, [run])
+    close_gate(conditions, [run])
 
 
 def _contexts(source: str | None) -> ContextList | None:
@@ -297,6 +305,8 @@ def print_regard(run: Run) -> None:
     _print_ordinal(result)
     (interpretation,) = interpret_regard(run)
     print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
+    if run.whole_coverage:
+        print_lines([f"Coverage: {run.whole_coverage}."])
     if result.lexicons is not None:
         print_lexicons(result.lexicons)
     if result.flags:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import OUTPUT, TranslationChanges
+from evenhand.cli.gates import close_gate, conditions_of, refuse_conditions
+from evenhand.cli.options import OUTPUT, FailIf, MinCoverage, TranslationChanges
 from evenhand.cli.output import TerminalMonitor, print_text, say
 from evenhand.core.errors import EvenhandError
 
@@ -26,7 +27,7 @@ def report_command(
         typer.Option(
             "--out",
             "-o",
-            help="File to write. Tables go to standard output without it.",
+            help="File to write. Tables go to standard output without it, and conditions are judged without a page.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -41,6 +42,8 @@ def report_command(
         ),
     ] = HTML,
     changes: TranslationChanges = None,
+    fail_if: FailIf = None,
+    min_coverage: MinCoverage = None,
 ) -> None:
     """Show runs: one self-contained page, a table, a snippet for a model card, or the format of another tool.
 
@@ -64,19 +67,33 @@ def report_command(
 
     `evenhand report runs/gpt2 --format inspect --out gpt2.json`
 
+    `evenhand report runs/gpt2 --fail-if "SS.low>55" --fail-if "LMS<80"`
+
     `evenhand report certificate.json`
     """
+    conditions = conditions_of(fail_if, min_coverage=min_coverage)
     if any(_is_certificate(path) for path in runs):
+        if conditions:
+            raise EvenhandError("--fail-if is for runs. A certificate has an exit code of its own.")
         _show_certificate(runs, out=out, form=format_)
         return
-    if format_ == HTML and out is None:
+    gates_alone = format_ == HTML and out is None and bool(conditions)
+    if format_ == HTML and out is None and not conditions:
         raise EvenhandError("Where should the page go? Say --out page.html.")
     say(f"Reading {len(runs)} runs" if len(runs) > 1 else f"Reading {runs[0]}")
-    from evenhand.workflows.show import report
+    from evenhand.workflows.show import opened, refuse_changed_estimates, report
 
-    text = report(runs, out=out, format=format_, changes=changes or (), monitor=TerminalMonitor())
-    if out is None:
-        print_text(text)
+    monitor = TerminalMonitor()
+    chosen = opened(runs, monitor=monitor)
+    refuse_conditions(conditions, chosen, min_coverage=min_coverage)
+    refuse_changed_estimates(chosen, runs, monitor)
+    if not gates_alone:
+        text = report(chosen, out=out, format=format_, changes=changes or (), monitor=monitor)
+        if out is None:
+            print_text(text)
+    close_gate(conditions, chosen)
+    if conditions:
+        say("Gate open: no condition holds.")
 
 
 def _is_certificate(path: Path) -> bool:

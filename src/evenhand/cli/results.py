@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from evenhand.cli.options import TableChoice
 from evenhand.cli.output import (
-    CONDITION_HOLDS,
     console,
     fits,
     plain_table,
@@ -17,7 +14,6 @@ from evenhand.cli.output import (
     print_lines,
     print_table,
     print_text,
-    say,
     strip,
 )
 
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from evenhand.runs.conditions import Condition
     from evenhand.runs.mitigation_records import MitigationRecord
     from evenhand.runs.run import Run
 
@@ -67,29 +62,24 @@ def print_evaluated(runs: Sequence[Run]) -> None:
     print_json(entries[0] if len(entries) == 1 else {"runs": entries})
 
 
-def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
-    """Exit with a code of its own when a condition holds for any run."""
-    messages = [
-        f"{condition.text} holds for {run.name} ({condition.value_in(run):.2f})"
-        for condition in conditions
-        for run in runs
-        if condition.holds(run)
-    ]
-    for message in messages:
-        say(f"Failed: {message}")
-    if messages:
-        raise typer.Exit(CONDITION_HOLDS)
+def extent_json(run: Run) -> dict[str, Any]:
+    """How much of the data the figures are of: the sample that was drawn, or the coverage of files of scores."""
+    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
+    if run.whole_coverage is None:
+        return sample
+    groups = {".".join(group): own.model_dump(mode="json") for group, own in run.coverage.items() if group}
+    return sample | {"coverage": run.whole_coverage.model_dump(mode="json") | {"groups": groups}}
 
 
 def _entries(run: Run) -> list[dict[str, Any]]:
     """The results of a run as the machine-readable contract has them; details are in the run folder."""
     from evenhand.reporting.probes.tables import probe_json
 
-    sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
+    extent = extent_json(run)
     if run.record.instrument == ASSOCIATION:
-        return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}}) | sample]
+        return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}}) | extent]
     entries: list[dict[str, Any]] = probe_json([run])["runs"]
-    return [entry | sample for entry in entries]
+    return [entry | extent for entry in entries]
 
 
 def _show_association(run: Run) -> None:
@@ -99,6 +89,8 @@ def _show_association(run: Run) -> None:
     dataset = run.record.dataset
     target.print(f"{run.name}   {dataset.title} ({dataset.language})   {run.result.protocol}", style="bold")
     print_table(_widest_that_fits(run, target))
+    if run.whole_coverage and run.whole_coverage.scored != run.whole_coverage.total:
+        target.print(f"Coverage: {run.whole_coverage}.", style="yellow")
     interpretation = interpret_association(run)
     target.print(f"{interpretation.verdict}. {' '.join(interpretation.sentences)}\n")
 
@@ -113,12 +105,21 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
     from evenhand.reporting.numbers import show
 
     drawn = () if strip_width is None else ("0 · SS · 100",)
-    table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))
+    coverage = run.coverage
+    covered = ("coverage",) if coverage else ()
+    table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", *covered, right=("items", "coverage"))
     for task, result in run.result.tasks.items():
         lms, ss, icat = (show(result.estimate(measure), digits=1) for measure in ("LMS", "SS", "ICAT"))
         drawing = () if strip_width is None else (strip(result.SS, width=strip_width),)
         table.add_row(
-            task, lms, ss, *drawing, icat, f"{result.n:,}", style="bold" if task == "overall" else None
+            task,
+            lms,
+            ss,
+            *drawing,
+            icat,
+            f"{result.n:,}",
+            *([coverage[task,].short] if coverage else []),
+            style="bold" if task == "overall" else None,
         )
     return table
 
@@ -135,6 +136,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
         table.add_row(*row)
     print_table(table)
     print_lines(f"{run.name}: {run.record.dataset.sample}." for run in runs if run.record.dataset.sample)
+    print_lines(f"{run.name}: coverage {run.whole_coverage}." for run in runs if run.whole_coverage)
     print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))
     print_lines(f"{run.name}: {line}" for run in runs for line in correlation_lines(run))
 

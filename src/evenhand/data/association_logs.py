@@ -15,13 +15,16 @@ from typing import Any
 from evenhand.core.errors import PredictionsError
 from evenhand.core.files import read_bounded, sha256_of
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
-from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of
+from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of, stated_items
 from evenhand.data.language_names import file_stem
 from evenhand.data.predictions import Predictions, Score, as_score
 
 CANDIDATE_IDS = "candidates"
 LOG_PROBABILITIES = "log2_probability"
 """Metadata of a sample, and of its score: one entry per label."""
+
+_SIZES = {("stereoset", "en"): 4_229}
+"""Items of published datasets, by name and language: a log that has fewer is not whole, whatever it says."""
 
 _TEXTS = ("task", "language", "bias_type", "target", "cluster")
 
@@ -34,6 +37,8 @@ class AssociationLog:
     predictions: Predictions
     protocol: str | None
     """The name of the one that the run was evaluated under."""
+    total: int | None
+    """How many items the dataset has, also those that the log lacks; None where nothing says so."""
 
 
 def is_association_log(path: Path) -> bool:
@@ -74,10 +79,13 @@ def read_association_log(path: Path) -> AssociationLog | None:
         [*_facts(item), item.context, [candidate.text for candidate in item.candidates]]
         for item in items.values()
     ]
+    language = next(iter(items.values())).language
+    known = [_SIZES.get((str(name), language)), stated_items(document)]
+    total = max((size for size in known if size is not None), default=None)
     return AssociationLog(
         benchmark=Benchmark(
             name=name if isinstance(name, str) and name else file_stem(path),
-            language=next(iter(items.values())).language,
+            language=language,
             items=tuple(items.values()),
             source=path.name,
             sha256=sha256_of(json.dumps(facts).encode()),
@@ -86,6 +94,7 @@ def read_association_log(path: Path) -> AssociationLog | None:
             name=file_stem(path), source=path.name, sha256=sha256_of(content), scores=scores
         ),
         protocol=as_mapping(evaluation.get("task_args")).get("protocol"),
+        total=total if total is not None and total >= len(items) else None,
     )
 
 

@@ -58,6 +58,12 @@ def samples_of(document: Mapping[str, Any], path: Path) -> list[dict[str, Any]]:
     return [as_mapping(sample) for sample in listed]
 
 
+def stated_items(document: Mapping[str, Any]) -> int | None:
+    """How many samples the dataset of a log has, by the log's own word; None if it does not say."""
+    stated = as_mapping(as_mapping(document.get("eval")).get("dataset")).get("samples")
+    return stated if isinstance(stated, int) else None
+
+
 def as_mapping(value: Any) -> dict[str, Any]:
     """An object of a log; one without fields where there is something else in its place."""
     return value if isinstance(value, dict) else {}

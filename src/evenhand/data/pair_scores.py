@@ -22,7 +22,7 @@ from evenhand.core.errors import DatasetError, PredictionsError, shortlist
 from evenhand.core.files import load_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
 from evenhand.data.crows_pairs import ids_of, named_labels
-from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of
+from evenhand.data.inspect_logs import as_mapping, read_inspect_log, samples_of, stated_items
 from evenhand.data.language_names import file_stem, language_within_name
 from evenhand.data.predictions import as_score
 from evenhand.data.records import Record, RecordTable, field_sets, read_records
@@ -43,6 +43,9 @@ _LOG = re.compile(r"samples_(?P<task>.+?)(?:_(?P<moment>\d{4}-.*))?")
 
 PAIRS_OF_TASKS = {"crows_pairs_english": 1_677, "crows_pairs_french": 1_677}
 """How many samples the harness has for its whole tasks; those for one bias type have fewer."""
+
+PUBLISHED_PAIRS = 1_508
+"""How many pairs the authors published; a file of theirs that has as many is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class PairScores:
     sha256: str
     tool: str
     """What computed the scores, in words."""
+    total: int | None
+    """How many pairs there are, also those that the file lacks; None where nothing says so."""
     notes: tuple[str, ...] = ()
     """What a reader of the scores should know."""
 
@@ -86,8 +91,10 @@ def read_pair_scores(path: Path, *, language: str | None = None, encoding: str |
         PredictionsError: If the file cannot be read, was cut, is of another kind, or gives one pair two scores.
     """
     content = read_bounded(path, error=PredictionsError)
-    tool, pairs = _read(content, path, encoding=encoding)
+    tool, pairs, stated = _read(content, path, encoding=encoding)
     once = _once(pairs, path)
+    if stated is None and len(once) == PUBLISHED_PAIRS:
+        stated = PUBLISHED_PAIRS
     return PairScores(
         name=file_stem(path),
         language=language or language_within_name(path) or UNKNOWN_LANGUAGE,
@@ -95,15 +102,19 @@ def read_pair_scores(path: Path, *, language: str | None = None, encoding: str |
         source=path.name,
         sha256=sha256_of(content),
         tool=tool,
+        total=stated if stated is not None and stated >= len(once) else None,
         notes=_notes_on_length(path, len(once)) if tool == HARNESS else (),
     )
 
 
-def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Iterable[ScoredPair]]:
+def _read(
+    content: bytes, path: Path, *, encoding: str | None
+) -> tuple[str, Iterable[ScoredPair], int | None]:
+    """The tool that computed the scores, the pairs, and how many pairs it says that there are."""
     fields = field_sets(path)
     log = read_inspect_log(content, path)
     if log is not None:
-        return "Inspect", _inspect_pairs(log, path)
+        return "Inspect", _inspect_pairs(log, path), stated_items(log)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
         names = max(fields, key=len, default=frozenset())
@@ -112,10 +123,10 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
     try:
         table = read_records(path, needed=() if is_log else SCORE_FIELDS, encoding=encoding)
         if is_log:
-            return HARNESS, _harness_pairs(table, path)
+            return HARNESS, _harness_pairs(table, path), _pairs_of_task(path)
         ids = ids_of(table)
         rows = zip(table.records, ids, strict=True)
-        return "a file", [_scored_row(record, identifier, table) for record, identifier in rows]
+        return "a file", [_scored_row(record, identifier, table) for record, identifier in rows], None
     except DatasetError as problem:
         raise PredictionsError(str(problem)) from None
 
@@ -266,8 +277,7 @@ def _notes_on_length(path: Path, pairs: int) -> tuple[str, ...]:
     """That a log may have been cut between two lines, where no results beside it say that it is whole."""
     if _samples_told(path) is not None:
         return ()
-    named = _LOG.fullmatch(file_stem(path))
-    whole = PAIRS_OF_TASKS.get(named["task"] if named else "")
+    named, whole = _LOG.fullmatch(file_stem(path)), _pairs_of_task(path)
     if whole == pairs:
         return ()
     known = (
@@ -284,17 +294,27 @@ def _results_beside(path: Path) -> str:
     return f"results_{named['moment']}.json" if named and named["moment"] else ""
 
 
-def _samples_told(path: Path) -> int | None:
-    """How many samples of the task were scored, as the results beside a log say; None if there are none."""
+def _samples_told(path: Path, kind: str = "effective") -> int | None:
+    """How many samples of the task were scored, as the results beside a log say, or its ``original`` number.
+
+    None if there are no results beside it.
+    """
     named, results = _LOG.fullmatch(file_stem(path)), _results_beside(path)
     if not named or not results:
         return None
     try:
         document = load_json(path.with_name(results).read_text(encoding="utf-8"))
-        told = document["n-samples"][named["task"]]["effective"]
+        told = document["n-samples"][named["task"]][kind]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return told if isinstance(told, int) else None
+
+
+def _pairs_of_task(path: Path) -> int | None:
+    """How many pairs the task of a log has: those that the harness ships, or as the results beside the log say."""
+    named = _LOG.fullmatch(file_stem(path))
+    shipped = PAIRS_OF_TASKS.get(named["task"]) if named else None
+    return _samples_told(path, "original") if shipped is None else shipped
 
 
 def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPair]:

@@ -52,7 +52,7 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
@@ -131,6 +131,15 @@ class BecProInstrument(Instrument[BecProOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return tuple(TITLES)
+
+    def figure_groups(self, options: BecProOptions) -> FigureGroups:  # noqa: ARG002 # they are the same of all sentences
+        """All professions, and those in which mostly men, mostly women or both work."""
+        kinds = [(ALL_ITEMS, kind) for kind in PROFESSION_GENDERS]
+        return {
+            STEREOTYPE_GAP: [(ALL_ITEMS,)],
+            GENDER_GAP: kinds,
+            ASSOCIATION: [(*kind, gender) for kind in kinds for gender in GENDERS],
+        }
 
     def refuse_impossible(self, options: BecProOptions) -> None:
         """Refuse sentences that cannot be read."""

@@ -45,7 +45,7 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
@@ -120,6 +120,11 @@ class CosineInstrument(Instrument[CosineOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return (MEASURE,)
+
+    def figure_groups(self, options: CosineOptions) -> FigureGroups:
+        """All occupations, and each."""
+        occupations = dict.fromkeys(pair.occupation for pair in _pairs(options).pairs)
+        return {MEASURE: [(ALL_ITEMS,), *((ALL_ITEMS, occupation) for occupation in occupations)]}
 
     def refuse_impossible(self, options: CosineOptions) -> None:
         """Refuse sentences that cannot be read."""

@@ -10,6 +10,7 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from evenhand.core.items import PairSet
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import CROWS_PAIRS_V1, PAIR_PROTOCOLS, PairProtocol, get_pair_protocol
 from evenhand.data.crows_pairs import load_pairs
-from evenhand.data.pair_scores import UNKNOWN_LANGUAGE, PairScores, read_pair_scores
+from evenhand.data.pair_scores import UNKNOWN_LANGUAGE, read_pair_scores
 from evenhand.instruments.gate import behind_gate, gate_warning
 from evenhand.instruments.instrument import (
     SAMPLED,
@@ -40,20 +41,19 @@ from evenhand.instruments.pair_results import (
     pairs_frame,
     pairs_of_direction,
     pairs_result,
-    score_columns,
 )
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelRef
-from evenhand.models.sentence_pairs import PairScore, score_pairs
+from evenhand.models.sentence_pairs import score_pairs
 from evenhand.models.text_model import cost_notices, measurable
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
-from evenhand.runs.figures import Figure
+from evenhand.runs.coverage import Coverage
+from evenhand.runs.figures import Figure, FigureGroups, Group
 from evenhand.runs.records import (
     DatasetRecord,
     EnvironmentRecord,
-    PredictionsRecord,
     ProtocolRecord,
     RunRecord,
     SampleRecord,
@@ -97,6 +97,20 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         """The names of its figures."""
         return (MEASURE,)
 
+    def figure_groups(self, options: InstrumentOptions) -> FigureGroups:
+        """All pairs, their bias types and their directions."""
+        pairs = _pairs(options)
+        parts = dict.fromkeys(
+            [*(pair.bias_type for pair in pairs), *(pair.direction.value for pair in pairs)]
+        )
+        return {MEASURE: [(ALL_ITEMS,), *((ALL_ITEMS, name) for name in parts if name)]}
+
+    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
+        """Of all pairs; of bias types and directions where the file has every pair."""
+        from evenhand.instruments.pair_evaluation import pairs_coverage
+
+        return pairs_coverage(run)
+
     def refuse_impossible(self, options: InstrumentOptions) -> None:
         """Refuse pairs that cannot be read, and protocols that do not exist."""
         get_pair_protocol(_own(options).protocol)
@@ -124,6 +138,8 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
 
     def evaluation(self, scores: Path, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Read scores of pairs: a file of the authors' code, or a log of lm-evaluation-harness or Inspect."""
+        from evenhand.instruments.pair_evaluation import PairsEvaluation
+
         own = _own(options)
         read = read_pair_scores(scores, language=own.language, encoding=own.encoding)
         return PairsEvaluation(read, own, name=name)
@@ -343,57 +359,3 @@ class PairsPreparation(Preparation):
         few.pairs = replace(self.pairs, pairs=drawn(self.pairs.pairs, SAMPLED, generator))
         few.exchanges = []
         return few
-
-
-class PairsEvaluation(Preparation):
-    """Scores of pairs that another tool has computed."""
-
-    unit = "pairs"
-
-    def __init__(self, scores: PairScores, options: CrowsPairsOptions, *, name: str | None) -> None:
-        self.scores = scores
-        self.options = options
-        self.protocol = get_pair_protocol(options.protocol)
-        self.record = RunRecord(
-            instrument=NAME,
-            name=name or scores.name,
-            dataset=DatasetRecord(
-                name=scores.name,
-                language=scores.language,
-                source=scores.source,
-                sha256=scores.sha256,
-                items=len(scores.pairs),
-            ),
-            predictions=PredictionsRecord(
-                source=scores.source, sha256=scores.sha256, candidates=2 * len(scores.pairs)
-            ),
-            protocol=ProtocolRecord.of(self.protocol),
-            statistics=statistics_record(options.resampling),
-            warnings=scores.notes,
-            environment=EnvironmentRecord.current(),
-        )
-
-    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002 # nothing is asked
-        """Count which sentence of each pair has the higher score."""
-        rows = [
-            {
-                "pair": pair.id,
-                "language": self.scores.language,
-                "bias_type": pair.bias_type,
-                "direction": pair.direction,
-                "more": pair.more,
-                "less": pair.less,
-                **score_columns(
-                    PairScore(pair.more_score, pair.less_score, pair.problem), protocol=self.protocol
-                ),
-            }
-            for pair in self.scores.pairs
-        ]
-        frame = pl.DataFrame(rows, schema=SCORES_SCHEMA)
-        result = pairs_result(
-            frame,
-            method=f"scores from {self.scores.tool}",
-            confidence=self.options.resampling.confidence,
-            protocol=self.protocol,
-        )
-        return Run(record=self.record, results=(result,), scores=frame)

@@ -24,8 +24,9 @@ from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.claims import Claim
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
+from evenhand.runs.coverage import Coverage
 from evenhand.runs.energy import energy_meter
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups, Group
 from evenhand.runs.records import RunRecord, StatisticsRecord
 from evenhand.runs.run import Run, TextFile, fingerprint_of_run, open_run
 from evenhand.runs.store import Parts, open_job
@@ -198,6 +199,13 @@ class Instrument(ABC, Generic[Options]):
         """
         return ()
 
+    def figure_groups(self, options: Options) -> FigureGroups:  # noqa: ARG002 # for those that override it
+        """By measure the groups that figures can be about, so that a wrong name is refused before a model is loaded.
+
+        Data may be read for it. Empty where an instrument does not say; a model may be unable to give some.
+        """
+        return {}
+
     def refuse_impossible(self, options: Options) -> None:
         """Raise an error for options that no model can be measured with, before one is loaded.
 
@@ -247,6 +255,13 @@ class Instrument(ABC, Generic[Options]):
     @abstractmethod
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
+
+    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
+        """How many items have scores in a run that was made from a file: of the whole, and of its parts.
+
+        How many there are is not known unless an instrument says so.
+        """
+        return {(): Coverage(scored=len(run.scores), total=None)} if run.record.predictions else {}
 
     def reader(self, model: Any, options: Options) -> FigureReader:
         """Reads the headline figures off a model in training, after every epoch."""

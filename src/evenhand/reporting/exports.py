@@ -77,7 +77,7 @@ def harness_results(runs: Sequence[Run]) -> str:
                 "metadata": {
                     "instrument": run.record.instrument,
                     "protocol": _protocol(run),
-                    "sample": run.record.dataset.extent,
+                    **_extent(run),
                 },
             }
             for name, run in tasks.items()
@@ -122,11 +122,11 @@ def inspect_log(runs: Sequence[Run]) -> str:
             "created": created,
             "task": f"evenhand/{record.instrument}",
             "task_version": 0,
-            "task_args": {"protocol": _protocol(run), "sample": run.record.dataset.extent},
+            "task_args": {"protocol": _protocol(run), **_extent(run)},
             "dataset": {
                 "name": record.dataset.name,
                 "location": record.dataset.source,
-                "samples": len(samples),
+                "samples": record.dataset.total,
                 "sample_ids": [sample["id"] for sample in samples],
                 "shuffled": False,
             },
@@ -310,7 +310,7 @@ def _evaluation(figure: Figure, run: Run) -> dict[str, Any]:
             "additional_details": {
                 "language": run.record.language,
                 "sha256": run.record.dataset.sha256,
-                "sample": run.record.dataset.extent,
+                **_extent(run),
             },
         },
         "metric_config": {
@@ -366,6 +366,12 @@ def _standard_error(estimate: Estimate, run: Run) -> float | None:
     tail = (1 + run.record.statistics.confidence) / 2
     quantile = special.stdtrit(estimate.clusters - 1, tail) if estimate.clusters > 1 else special.ndtri(tail)
     return max(estimate.high - estimate.value, estimate.value - estimate.low) / float(quantile)
+
+
+def _extent(run: Run) -> dict[str, str]:
+    """How much of the data the figures are of."""
+    coverage = run.whole_coverage
+    return {"sample": run.record.dataset.extent, **({"coverage": str(coverage)} if coverage else {})}
 
 
 def _task_name(run: Run) -> str:

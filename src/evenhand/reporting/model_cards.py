@@ -116,6 +116,7 @@ def _metric(
         "n": estimate.n,
         "neutral": neutral,
         "protocol": protocol,
+        "coverage": run.whole_coverage and run.whole_coverage.short,
         "evenhand": run.record.environment.evenhand,
     }
     return {

@@ -18,7 +18,7 @@ from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_figures, rows_csv, view_of
-from evenhand.reporting.words import confidence_level, language_name
+from evenhand.reporting.words import confidence_level, coverage_words, language_name
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import Comparison, TranslationEffect
 from evenhand.runs.records import PAGE_FILE, RunRecord
@@ -129,6 +129,7 @@ def render_page(
         shown_runs=shown,
         groups=groups,
         languages=list(dict.fromkeys(run.record.language for run in runs)),
+        coverages=[own.run.whole_coverage for own in shown if own.run.whole_coverage],
         has_prefixes=any(run.record.model and run.record.model.prefix for run in runs),
         notices=[notice for group in groups for notice in group.view.notices],
         planted=_planted(groups),
@@ -201,9 +202,11 @@ def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list
     models = list(dict.fromkeys(record.model.id for record in records if record.model))
     datasets = list(dict.fromkeys(record.dataset.title for record in records))
     protocols = list(dict.fromkeys(record.protocol.name for record in records if record.protocol))
+    covered = {own.label: own.run.whole_coverage for own in shown if own.run.whole_coverage}
     facts = [
         ("Models" if len(models) > 1 else "Model", _shortened(models)),
         ("Data", _shortened(datasets)),
+        ("Coverage", coverage_words(covered) if covered else ""),
         ("Prefix", _shortened(_prefixes(records))),
         ("Language", ", ".join(dict.fromkeys(language_name(record.language) for record in records))),
         ("Protocol", ", ".join(protocols)),

@@ -21,7 +21,7 @@ from evenhand.reporting.numbers import NOT_THERE, has_interval, measure_words
 from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.probes.tables import MainFigure, main_figures_of
 from evenhand.reporting.tables import TableFormat, latex_cell
-from evenhand.reporting.words import SIGNIFICANT, confidence_level, listed
+from evenhand.reporting.words import SIGNIFICANT, confidence_level, coverage_words, listed
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS, Difference, compare
 from evenhand.runs.run import Run
@@ -266,10 +266,16 @@ def _levels(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _data(runs: Sequence[Run]) -> str:
-    """The datasets and protocols of runs, each once."""
+    """The datasets and protocols of runs, each once, and the coverage of those that were made from files."""
     data = dict.fromkeys(run.record.dataset.title for run in runs)
     protocols = dict.fromkeys(run.record.protocol.name for run in runs if run.record.protocol)
-    return ", ".join([" and ".join(data), *([f"protocol {' and '.join(protocols)}"] if protocols else [])])
+    covered = {run.label: run.whole_coverage for run in runs if run.whole_coverage}
+    parts = [
+        " and ".join(data),
+        f"protocol {' and '.join(protocols)}" if protocols else "",
+        f"coverage {coverage_words(covered)}" if covered else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _with_parts(main: MainFigure) -> list[tuple[str, str, Estimate]]:

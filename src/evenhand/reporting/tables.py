@@ -22,6 +22,8 @@ from evenhand.reporting.words import in_brackets
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
+from evenhand.runs.coverage import COVERAGE
+from evenhand.runs.figures import Group
 from evenhand.runs.run import Run
 
 CERTIFICATE_COLUMNS = ("measure", "kind", "before", "after", "difference", "interval", "verdict")
@@ -39,6 +41,7 @@ def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
     """One row per run, task and group, with value, low and high of every measure."""
     rows = []
     for run in runs:
+        coverage = run.coverage
         for task, result in run.result.tasks.items():
             for group, part in {ALL_ITEMS: result, **result.by_bias_type}.items():
                 row: dict[str, object] = {
@@ -50,6 +53,7 @@ def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
                     "n": part.n,
                     "target_terms": part.clusters,
                     "skipped": part.skipped,
+                    "coverage": coverage[_parts(task, group)].percent if coverage else None,
                 }
                 for name, estimate in part.estimates():
                     row |= {
@@ -63,7 +67,11 @@ def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
                     "SS_p_clustered": part.against_neutral.p_clustered,
                 }
                 rows.append(row)
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _parts(task: str, group: str) -> Group:
+    return (task,) if group == ALL_ITEMS else (task, group)
 
 
 def comparison_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
@@ -73,6 +81,8 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
             {
                 "first": comparison.first,
                 "second": comparison.second,
+                "first_coverage": _percent(comparison.first, comparison),
+                "second_coverage": _percent(comparison.second, comparison),
                 "task": row.task,
                 "group": row.group,
                 "measure": row.measure,
@@ -86,7 +96,8 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
             }
             for comparison in comparisons
             for row in comparison.differences
-        ]
+        ],
+        infer_schema_length=None,
     )
 
 
@@ -95,10 +106,13 @@ def format_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableForma
     listed = [runs] if isinstance(runs, Run) else list(runs)
     if TableFormat(form) is TableFormat.CSV:
         return results_frame(listed).write_csv()
-    header = ["Run", "Language", "Protocol", "Task", "n", *HEADLINE]
+    covered = {run.name: run.coverage for run in listed}
+    shown = [COVERAGE.capitalize()] if any(covered.values()) else []
+    header = ["Run", "Language", "Protocol", "Task", "n", *shown, *HEADLINE]
     rows = [
         [
             run.title, run.result.language, run.result.protocol, task, f"{result.n:,}",
+            *([covered[run.name][task,].short if covered[run.name] else NOT_THERE] if shown else []),
             *(show(result.estimate(measure)) for measure in HEADLINE),
         ]
         for run in listed
@@ -118,7 +132,8 @@ def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | st
     header = ["First", "Second", "Task", "Group", "Measure", "First", "Second", "Difference", "p", "p (Holm)"]
     rows = [
         [
-            comparison.first, comparison.second, row.task, row.group, row.measure,
+            _with_coverage(comparison.first, comparison), _with_coverage(comparison.second, comparison),
+            row.task, row.group, row.measure,
             number(row.first), number(row.second), show(row.difference, signed=True),
             show_p(row.p_value), show_p(row.p_holm),
         ]
@@ -130,6 +145,15 @@ def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | st
         if TableFormat(form) is TableFormat.MARKDOWN
         else latex_table(header, rows, text_columns=5)
     )
+
+
+def _percent(name: str, comparison: Comparison) -> float | None:
+    return comparison.coverage[name].percent if name in comparison.coverage else None
+
+
+def _with_coverage(name: str, comparison: Comparison) -> str:
+    """The name of a run, and its coverage where files gave the scores."""
+    return f"{name} (coverage {comparison.coverage[name].short})" if name in comparison.coverage else name
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words, measure_words
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
+from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import unseen_share
@@ -154,6 +155,14 @@ def confidence_level(run: Run) -> str:
 def listed(words: Sequence[str]) -> str:
     """Words as a list in a sentence."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def coverage_words(covered: Mapping[str, Coverage]) -> str:
+    """The coverage of runs by name; only once where it is the same of all."""
+    shared = dict.fromkeys(map(str, covered.values()))
+    if len(shared) == 1:
+        return next(iter(shared))
+    return ", ".join(f"{name} {own}" for name, own in covered.items())
 
 
 def in_brackets(*parts: str) -> str:

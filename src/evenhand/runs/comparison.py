@@ -9,10 +9,12 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.intervals import Interval
@@ -129,6 +131,8 @@ class Comparison(FrozenModel):
     mcnemar: tuple[McNemar, ...] = ()
     notes: tuple[str, ...] = ()
     """What was taken for granted, in sentences."""
+    coverage: dict[str, Coverage] = Field(default_factory=dict)
+    """Of the runs that were made from files of scores, by name."""
     translation: TranslationEffect | None = None
     """For association tests in two languages; None elsewhere."""
 
@@ -250,7 +254,8 @@ def _compare(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
             )
     instrument = INSTRUMENTS.get(first.record.instrument)
     comparison: Comparison = instrument.compare(first, second, options)
-    return comparison
+    coverage = {run.name: run.whole_coverage for run in (first, second) if run.whole_coverage}
+    return comparison.model_copy(update={"coverage": coverage})
 
 
 def compare_units(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.estimates import Estimate
+
+Group = tuple[str, ...]
+"""What a figure is about, from the whole to the part."""
+
+FigureGroups = Mapping[str, Sequence[Group]]
+"""By measure the groups that there are figures of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +23,7 @@ class Figure:
     """
 
     measure: str
-    group: tuple[str, ...]
+    group: Group
     estimate: Estimate
     title: str
     neutral: float | None

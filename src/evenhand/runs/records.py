@@ -86,7 +86,7 @@ class DatasetRecord(FrozenModel):
     source: str
     sha256: str
     items: int | None = None
-    """How many; None for a corpus, and for probes of version 0.1.0."""
+    """How many; None for a corpus, for probes of version 0.1.0, and where a file of scores does not tell."""
     licence: str | None = None
     sample: SampleRecord | None = None
 
@@ -114,6 +114,8 @@ class PredictionsRecord(FrozenModel):
     candidates: int
     unknown_ids: tuple[str, ...] = ()
     repeated_ids: int = 0
+    holds_items: bool = False
+    """Whether the items were read from the same file, which may have only some of the dataset's."""
 
 
 class ProtocolRecord(FrozenModel):

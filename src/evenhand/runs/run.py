@@ -26,7 +26,8 @@ from evenhand.core.files import (
 from evenhand.core.inputs import checked_path
 from evenhand.core.registry import Registry, lacks
 from evenhand.core.tables import panics_kept_quiet
-from evenhand.runs.figures import Figure
+from evenhand.runs.coverage import Coverage
+from evenhand.runs.figures import Figure, Group
 from evenhand.runs.records import (
     ESTIMATES_FILE,
     FIRST_SCHEMA,
@@ -70,6 +71,10 @@ class Results(Protocol):
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
+        ...
+
+    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
+        """How many of the items have scores, of the whole and of its parts, where files gave them."""
         ...
 
 
@@ -145,6 +150,16 @@ class Run:
     def figures(self) -> tuple[Figure, ...]:
         """The numbers of the run, those of the whole first."""
         return self.instrument.figures(self)
+
+    @property
+    def coverage(self) -> Mapping[Group, Coverage]:
+        """How many of the items have scores, by group and for the whole; empty for a run of a model."""
+        return {} if self.record.model else self.instrument.coverage(self)
+
+    @property
+    def whole_coverage(self) -> Coverage | None:
+        """That of the whole; None for a run of a model."""
+        return self.coverage.get(())
 
     def figure(self, key: str) -> Figure:
         """One number by its key, such as ``overall.SS`` or ``he-she.gender.MALoR``."""

@@ -8,9 +8,10 @@ from evenhand.core.errors import PredictionsError
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol
 from evenhand.data.association_logs import read_association_log
+from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.workflows.measure import kept
 
 
 def evaluate_log(
@@ -37,13 +38,18 @@ def evaluate_log(
     log = read_association_log(Path(path))
     if log is None:
         raise PredictionsError(f"{path} is no log of Inspect.")
-    return evaluate(
+    preparation = Evaluation(
         log.predictions,
         log.benchmark,
         protocol=protocol or log.protocol or DEFAULT_PROTOCOL,
         resampling=resampling,
         name=name,
-        out=out,
-        fresh=fresh,
-        monitor=monitor,
     )
+    record = preparation.record
+    preparation.record = record.model_copy(
+        update={
+            "dataset": record.dataset.model_copy(update={"items": log.total}),
+            "predictions": record.predictions and record.predictions.model_copy(update={"holds_items": True}),
+        }
+    )
+    return kept(preparation, out=out, fresh=fresh, monitor=monitor)

@@ -12,6 +12,7 @@ from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.models.backends import backend_of
 from evenhand.models.references import ModelRef, with_recorded_fields
+from evenhand.runs.conditions import Condition, refuse_unknown_figures
 from evenhand.runs.run import INSTRUMENTS, record_in, run_place
 from evenhand.runs.run_differences import Fact, model_facts, refuse_other_run
 from evenhand.workflows.defaults.measuring import default_instrument_options
@@ -58,6 +59,14 @@ def refuse_impossible(measurements: Sequence[MeasurementJob]) -> None:
         if not any(name == instrument.name and other is options for name, other in seen):
             instrument.refuse_impossible(options)
             seen.append((instrument.name, options))
+
+
+def refuse_unplanned_figures(conditions: Sequence[Condition], measurements: Sequence[MeasurementJob]) -> None:
+    """Refuse conditions on figures that no run will have, before a model is loaded."""
+    for measurement in measurements if conditions else ():
+        instrument = measurement.chosen_instrument
+        options = suited_options(measurement.model, instrument, measurement.chosen_options)
+        refuse_unknown_figures(conditions, instrument.figure_groups(options), of=instrument.title)
 
 
 def refuse_taken_places(measurements: Sequence[MeasurementJob], out: Path) -> None:

@@ -118,7 +118,7 @@ def report(
         raise UnknownNameError("format", format, [known.value for known in ReportFormat])
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     chosen = opened(given, monitor=monitor)
-    _refuse_other_estimates(chosen, given, monitor)
+    refuse_changed_estimates(chosen, given, monitor)
     form = ReportFormat(format)
     text = _page(chosen, changes, monitor) if form is ReportFormat.HTML else _text(chosen, form)
     if out is not None:
@@ -127,7 +127,9 @@ def report(
     return text
 
 
-def _refuse_other_estimates(runs: Sequence[Run], given: Sequence[Run | str | Path], monitor: Monitor) -> None:
+def refuse_changed_estimates(
+    runs: Sequence[Run], given: Sequence[Run | str | Path], monitor: Monitor
+) -> None:
     """Refuse run folders whose estimates are not what their scores give."""
     folders = [
         (run, Path(source))

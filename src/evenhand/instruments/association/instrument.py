@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from evenhand.core.items import OVERALL, Benchmark, Task
+from evenhand.core.items import OVERALL, Association, Benchmark, Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, PROTOCOLS, Protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
@@ -30,7 +30,8 @@ from evenhand.models.text_model import measurable
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.figures import Figure
+from evenhand.runs.coverage import Coverage
+from evenhand.runs.figures import Figure, FigureGroups, Group
 from evenhand.runs.records import PREDICTIONS_FILE, RunRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
@@ -82,6 +83,24 @@ class AssociationInstrument(Instrument[AuditOptions]):
     def measures(self) -> tuple[str, ...]:
         """Those that are registered, other packages' too."""
         return MEASURES.names()
+
+    def figure_groups(self, options: AuditOptions) -> FigureGroups:
+        """Tasks of the benchmark, both together, and their bias types."""
+        items = [item for item in _benchmark(options) if options.tasks is None or item.task in options.tasks]
+        types_of = {task.value: _bias_types(item for item in items if item.task is task) for task in Task}
+        tasks = {task: types for task, types in types_of.items() if types}
+        if len(tasks) == len(Task):
+            tasks[OVERALL] = _bias_types(items)
+        groups = [
+            (task, *part) for task, types in tasks.items() for part in ((), *((name,) for name in types))
+        ]
+        return dict.fromkeys(self.measures, groups)
+
+    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
+        """By task and bias type."""
+        from evenhand.instruments.association.coverage import association_coverage
+
+        return association_coverage(run)
 
     def refuse_impossible(self, options: AuditOptions) -> None:
         """Refuse data that cannot be read, and names of protocols and scores that do not exist."""
@@ -177,6 +196,10 @@ def benchmark_of(options: AuditOptions) -> Benchmark:
     return (
         data if isinstance(data, Benchmark) else load_dataset(data or STARTER.name, language=options.language)
     )
+
+
+def _bias_types(items: Iterable[Association]) -> list[str]:
+    return list(dict.fromkeys(item.bias_type for item in items))
 
 
 def _run_name(ref: ModelRef, benchmark: Benchmark, options: AuditOptions) -> str:

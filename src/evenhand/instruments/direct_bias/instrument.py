@@ -46,7 +46,7 @@ from evenhand.models.capabilities import Embeds
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
@@ -146,6 +146,10 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return (MEASURE, "signed_mean", "baseline")
+
+    def figure_groups(self, options: DirectBiasOptions) -> FigureGroups:  # noqa: ARG002 # they are of the whole corpus
+        """All professions."""
+        return dict.fromkeys(self.measures, ((ALL_ITEMS,),))
 
     def refuse_impossible(self, options: DirectBiasOptions) -> None:
         """Refuse a corpus that cannot be read, and a language without word lists."""

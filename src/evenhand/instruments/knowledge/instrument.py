@@ -21,8 +21,9 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.core.progress import Progress
-from evenhand.core.settled import SettledSet
+from evenhand.core.settled import PronounRole, SettledBy, SettledSet
 from evenhand.data.corpora import sentences
 from evenhand.data.settled import load_settled, read_settled, settled_in_text
 from evenhand.instruments.instrument import (
@@ -67,7 +68,7 @@ from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.runs.store import Parts
@@ -113,6 +114,15 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return tuple(TITLES)
+
+    def figure_groups(self, options: KnowledgeOptions) -> FigureGroups:  # noqa: ARG002 # they are the same of all sentences
+        """All sentences; for the share right also their parts."""
+        parts = (*GENDERS, *SettledBy, *PronounRole)
+        whole = ((ALL_ITEMS,),)
+        return {
+            **dict.fromkeys(self.measures, whole),
+            SHARE_RIGHT: [*whole, *((ALL_ITEMS, str(name)) for name in parts)],
+        }
 
     def refuse_impossible(self, options: KnowledgeOptions) -> None:
         """Refuse sentences that cannot be read."""

@@ -32,7 +32,7 @@ from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.figures import Figure
+from evenhand.runs.figures import Figure, FigureGroups
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
@@ -90,6 +90,20 @@ class MalorInstrument(Instrument[MalorOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return ("MALoR", "signed_mean", "spread")
+
+    def figure_groups(self, options: MalorOptions) -> FigureGroups:
+        """Experiments by direction, and for the signed mean fields of work."""
+        from evenhand.instruments.malor.chosen_probes import probes_of
+
+        probes = probes_of(options)
+        wholes = [
+            (known.value, direction.name_for(probes.terms[known]))
+            for known in chosen_experiments(probes, options.experiment)
+            for direction in ProbeDirection.named(options.direction)
+        ]
+        fields = dict.fromkeys(own.field for own in probes.occupations if own.field)
+        by_field = [(*whole, name) for whole in wholes for name in fields]
+        return {"MALoR": wholes, "signed_mean": [*wholes, *by_field], "spread": wholes}
 
     def refuse_impossible(self, options: MalorOptions) -> None:
         """Refuse probes and shares that cannot be read, and names that do not exist."""

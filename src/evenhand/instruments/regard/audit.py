@@ -144,7 +144,8 @@ class RegardOptions(InstrumentOptions):
     def lists(self) -> ContentLists:
         """What is looked for in the texts."""
         files = ContentFiles(lexicon=self.lexicon, occupations=self.occupations, review=self.review)
-        return ContentLists.load(self.prompts.language, files)
+        language = self.data.language if isinstance(self.data, GroupTexts) else self.prompts.language
+        return ContentLists.load(language, files)
 
 
 def audit_name(ref: ModelRef, options: RegardOptions) -> str:

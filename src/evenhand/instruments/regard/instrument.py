@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.figures import Figure
+from evenhand.runs.coverage import Coverage
+from evenhand.runs.figures import Figure, FigureGroups, Group
 from evenhand.runs.records import ModelRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -66,6 +68,27 @@ class RegardInstrument(Instrument[RegardOptions]):
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return tuple(own.value for own in RegardMeasure)
+
+    def figure_groups(self, options: RegardOptions) -> FigureGroups:
+        """Groups and pairs of them, by kind of contexts, category of the lexicon and flag."""
+        data = options.data if isinstance(options.data, GroupTexts) else None
+        if data is None:
+            groups = [own.name for own in options.prompts.groups]
+            kinds = [own.kind for own in options.prompts.contexts]
+        else:
+            groups, kinds = list(data.groups), [own.kind for own in data]
+        lexicon = options.lists.lexicon
+        return _planned_groups(
+            groups,
+            kinds=[kind for kind in dict.fromkeys(kinds) if kind],
+            categories=list(lexicon.words) if lexicon else [],
+            flags=list(data.flags) if data else [],
+        )
+
+    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
+        """Texts that are in the figures, of those in the files."""
+        scored, skipped = (sum(own.values()) for own in (run.record.scored, run.record.skipped))
+        return {(): Coverage(scored=scored, total=scored + skipped, unit="texts")}
 
     def refuse_impossible(self, options: RegardOptions) -> None:
         """Refuse prompts and lists that cannot be read, and a classifier that does not suit them."""
@@ -189,6 +212,32 @@ def _labeller(options: RegardOptions) -> RegardLabeller:
             "evenhand.audit_regard, which open it."
         )
     return options.classifier
+
+
+def _planned_groups(
+    groups: Sequence[str], *, kinds: Sequence[str], categories: Sequence[str], flags: Sequence[str]
+) -> FigureGroups:
+    """What figures of texts about these groups will be about."""
+    pairs = [f"{first}-{second}" for first, second in combinations(groups, 2)]
+    places = [(ALL_CONTEXTS,), *((ALL_CONTEXTS, kind) for kind in kinds)]
+
+    def about(wholes: Sequence[Group], names: Sequence[str]) -> list[Group]:
+        return [(*whole, name) for whole in wholes for name in names]
+
+    shares = (RegardMeasure.NET_REGARD, RegardMeasure.NEGATIVE, RegardMeasure.NEUTRAL, RegardMeasure.POSITIVE)
+    found = [(ALL_CONTEXTS, category) for category in categories]
+    flagged = [(ALL_CONTEXTS, flag) for flag in flags]
+    planned: dict[RegardMeasure, Sequence[Group]] = {
+        RegardMeasure.GAP: places,
+        RegardMeasure.SIGNED_GAP: about(places, pairs),
+        **dict.fromkeys(shares, about(places, groups)),
+        RegardMeasure.LEXICON: about(found, groups),
+        RegardMeasure.LEXICON_GAP: about(found, pairs),
+        RegardMeasure.FLAG: about(flagged, groups),
+        RegardMeasure.FLAG_GAP: about(flagged, pairs),
+        RegardMeasure.OCCUPATION_DIVERGENCE: about(places[:1], pairs),
+    }
+    return {measure.value: own for measure, own in planned.items()}
 
 
 def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:

@@ -153,6 +153,9 @@ def _sections(
                 several=several,
                 headline=[MEASURES.get(name) for name in HEADLINE],
                 all_measures=[MEASURES.get(name) for name in _measure_names(runs)],
+                covered={own.label: own.run.coverage for own in runs}
+                if any(own.run.coverage for own in runs)
+                else {},
             ),
             csv=rows_csv(
                 [

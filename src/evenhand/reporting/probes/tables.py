@@ -16,14 +16,25 @@ from evenhand.instruments.malor.results import MalorResult
 from evenhand.reporting.numbers import NOT_THERE, show
 from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.tables import TableFormat, latex_table, markdown_table
+from evenhand.runs.coverage import Coverage, coverage_of
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
-PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Base rate", "Spread", "Skipped")
+PROBE_COLUMNS = (
+    "Run",
+    "Test",
+    "Experiment",
+    "Direction",
+    "Value",
+    "Base rate",
+    "Spread",
+    "Skipped",
+    "Coverage",
+)
 
 _TEXT_COLUMNS = 4
 
-_COLUMNS_OF_SOME = ("Experiment", "Direction", "Base rate", "Spread")
+_COLUMNS_OF_SOME = ("Experiment", "Direction", "Base rate", "Spread", "Coverage")
 """Which not every test fills in."""
 
 _PROBE_SCHEMA = {
@@ -43,6 +54,7 @@ _PROBE_SCHEMA = {
     "spread_low": pl.Float64(),
     "spread_high": pl.Float64(),
     "skipped": pl.Int64(),
+    "coverage": pl.Float64(),
 }
 
 
@@ -65,6 +77,11 @@ class MainFigure:
         if self.malor:
             return self.malor.experiment
         return self.figure.group[-1] if len(self.figure.group) > 1 else None
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """Of the items that the figure is about; None for a run of a model."""
+        return coverage_of(self.run.coverage, self.figure.group) if self.run.coverage else None
 
     @property
     def skipped(self) -> int:
@@ -96,6 +113,7 @@ def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
             "high": main.figure.estimate.high,
             "skipped": main.skipped,
             "experiment": main.experiment,
+            "coverage": main.coverage and main.coverage.percent,
         }
         if main.malor:
             spread = spread_of(main.malor)
@@ -135,6 +153,7 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
             show(main.malor.signed_mean, signed=True) if main.malor else NOT_THERE,
             show(spread_of(main.malor)) if main.malor else NOT_THERE,
             f"{main.skipped:,}",
+            main.coverage.short if main.coverage else NOT_THERE,
         ]
         for main in main_figures_of(runs)
     ]
