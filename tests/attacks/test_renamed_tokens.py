@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from evenhand.certificate.plan import HeldOutText
 from evenhand.certificate.quality import same_questions
 from evenhand.certificate.verification import read_certificate
 from evenhand.models.language_model import load_language_model
-from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.runs.certificate_quality import QualityVerdict
 
 
@@ -58,9 +58,10 @@ def unused_piece(lab: Lab) -> str:
     assert held_out is not None
     used = {token for ids in lab.tokenizer(list(held_out.sentences))["input_ids"] for token in ids}
     special = {*lab.tokenizer.all_special_ids}
+    vocabulary: dict[str, int] = lab.tokenizer.get_vocab()
     return next(
         piece
-        for piece, token in sorted(lab.tokenizer.get_vocab().items())
+        for piece, token in sorted(vocabulary.items())
         if token not in used | special and piece.startswith("##")
     )
 
@@ -138,8 +139,5 @@ def test_sentences_that_only_one_model_reads_to_the_end_are_not_alike(
     options.write_text(json.dumps({**json.loads(options.read_text()), **changes}))
     assert AutoTokenizer.from_pretrained(other).get_vocab() == lab.tokenizer.get_vocab()
 
-    def ask(model: object) -> HeldOutRows:
-        return sentence_rows(text, model)  # type: ignore[arg-type]
-
     models = [load_language_model(str(folder)) for folder in (lab.folder, other)]
-    assert same_questions(*models, ask) == alike
+    assert same_questions(models[0], models[1], partial(sentence_rows, text)) == alike

@@ -230,7 +230,10 @@ def test_masked_models_with_other_tokenizers_say_why_text_does_not_compare(
     menagerie: Any, bert: Path, tmp_path: Path
 ) -> None:
     certificate = certify(
-        str(bert), str(menagerie.folder("roberta")), small_plan(), place=tmp_path / "certificate.json"
+        str(bert),
+        str(menagerie.folder("roberta")),
+        probes_alone(small_plan()),
+        place=tmp_path / "certificate.json",
     )
     row = certificate.quality[0]
     assert row.verdict is QualityVerdict.NOT_MEASURED

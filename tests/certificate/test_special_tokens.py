@@ -41,7 +41,8 @@ def slow_share(model: LanguageModel, others: list[int]) -> list[float]:
 def tokens_beyond_text(model: LanguageModel, names: tuple[str, ...]) -> list[int]:
     """Entries by name, and numbers of the head beyond the last entry."""
     tokenizer = model.tokenizer
-    width = model.loaded.model.get_output_embeddings().weight.shape[0]
+    network: Any = model.loaded.model
+    width = network.get_output_embeddings().weight.shape[0]
     entries = {*tokenizer.get_vocab().values()}
     return [tokenizer.convert_tokens_to_ids(name) for name in names] + [
         token for token in range(width) if token not in entries
