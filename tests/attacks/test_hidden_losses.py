@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.certificate.quality_figures import held_out_text_row, passages_text_row
+from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
 from evenhand.reporting.certificate.words import quality_words
 from evenhand.runs.certificate_inputs import SentenceLosses, TextLosses
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
@@ -20,16 +20,25 @@ def text(*, documents: int, ruined: int, sentences: int = 20) -> TextLosses:
     of = np.repeat(np.arange(documents), sentences)
     rise = np.where(of < ruined, np.log(1.1), 0.0) + generator.normal(0, 0.002, len(of))
     losses = [
-        SentenceLosses(nats=tuple(nats.tolist()), tokens=(10,) * len(of), whole=(True,) * len(of))
+        SentenceLosses(
+            nats=tuple(nats.tolist()),
+            tokens=(10,) * len(of),
+            special=(0.0,) * len(of),
+            whole=(True,) * len(of),
+        )
         for nats in (np.full(len(of), 30.0), 30.0 + 10 * rise)
     ]
     return TextLosses(
-        documents=tuple(of.tolist()), characters=(50,) * len(of), before=losses[0], after=losses[1]
+        documents=tuple(of.tolist()),
+        characters=(50,) * len(of),
+        alike=(True,) * len(of),
+        before=losses[0],
+        after=losses[1],
     )
 
 
 def judged(own: TextLosses) -> QualityRow:
-    return held_out_text_row(own, same_tokens=True, margin=1.0, resampling=FEW)
+    return held_out_text_rows(own, perplexity=1.0, special=1.0, resampling=FEW)[0]
 
 
 @pytest.mark.parametrize(("documents", "ruined"), [(30, 1), (60, 2), (100, 5)])
@@ -51,8 +60,8 @@ def test_a_loss_that_no_document_shows_is_kept_with_its_limit_in_the_verdict() -
 def test_passages_of_which_each_is_a_document_count_as_few_as_they_are() -> None:
     """One passage per document: a bootstrap of them took skewed losses for certain."""
     own = text(documents=40, ruined=1, sentences=1)
-    row = passages_text_row(own, margin=1.0, resampling=FEW)
+    (row,) = passages_text_rows(own, margin=1.0, resampling=FEW)
     assert row.difference.value < 0.5
     assert row.verdict is QualityVerdict.UNDECIDED
-    kept = passages_text_row(text(documents=20, ruined=0, sentences=1), margin=1.0, resampling=FEW)
+    (kept,) = passages_text_rows(text(documents=20, ruined=0, sentences=1), margin=1.0, resampling=FEW)
     assert "With 20 sentences, a loss" in quality_words(kept, level="95%")

@@ -23,6 +23,7 @@ USUAL = {
     "agreement": 5.0,
     "distinct": 5.0,
     "content": 0.05,
+    "special": 1.0,
 }
 
 

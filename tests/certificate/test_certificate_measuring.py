@@ -17,7 +17,7 @@ from evenhand.certificate import Finetuning, HeldOutText, measuring
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.data.labelled import LabelledText
-from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import INSTRUMENTS
 
@@ -37,9 +37,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     times: list[str] = []
     sizes: list[int] = []
 
-    def loss(_: Any) -> HeldOutLoss:
+    def figures(*_: Any, **__: Any) -> HeldOutFigures:
         times.append("held-out text")
-        return HeldOutLoss(np.full(sizes[-1], float(len(times))), np.ones(sizes[-1], dtype=np.int64))
+        nats = np.full(sizes[-1], float(len(times)))
+        loss = HeldOutLoss(nats, np.ones(sizes[-1], dtype=np.int64))
+        return HeldOutFigures(loss, np.zeros(sizes[-1]), np.ones(sizes[-1], dtype=np.bool_))
 
     def answers(*_: Any, seed: int, **__: Any) -> Any:
         times.append(f"seed {seed}")
@@ -47,9 +49,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def questions(texts: Sequence[str], *_: Any, **__: Any) -> SimpleNamespace:
         sizes.append(len(texts))
-        return SimpleNamespace(loss=loss, whole=np.full(len(texts), fill_value=True))
+        return SimpleNamespace(figures=figures)
 
     monkeypatch.setattr(measuring, "HeldOut", questions)
+    monkeypatch.setattr(measuring, "text_tokens", lambda *_: np.arange(9))
     monkeypatch.setattr(measuring, "refuse_other_losses", lambda *_, **__: 0)
     monkeypatch.setattr(measuring, "finetuned_answers", answers)
     return times

@@ -60,9 +60,9 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
     parts = {row.measure for row in certificate.untrained if row.part_of}
     assert parts == {f"{part} {name}" for part in ("base rate", "spread") for name in ("his-her", "names")}
     assert [row.measure for row in certificate.quality] == [
-        "perplexity", "LMS", "knowledge", "evidence", "accuracy",
+        "perplexity", "special tokens", "LMS", "knowledge", "evidence", "accuracy",
     ]  # fmt: skip
-    assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
+    assert certificate.quality[3].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
     assert certificate.outputs_changed
     assert certificate.trained_known
@@ -89,7 +89,7 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
         assert spread == pytest.approx(sum(abs(lean - base_rate) for lean in leans) / len(leans))
         run = open_run(work / side / "association")
         task = "overall" if "overall" in run.result.tasks else next(iter(run.result.tasks))
-        assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
+        assert getattr(certificate.quality[2], side) == pytest.approx(run.result.tasks[task].LMS.value)
     found = certificate.trained[0]
     assert found.difference.value == pytest.approx(found.after - found.before)
 
@@ -230,11 +230,16 @@ def test_masked_models_with_other_tokenizers_say_why_text_does_not_compare(
     menagerie: Any, bert: Path, tmp_path: Path
 ) -> None:
     certificate = certify(
-        str(bert), str(menagerie.folder("roberta")), small_plan(), place=tmp_path / "certificate.json"
+        str(bert),
+        str(menagerie.folder("roberta")),
+        probes_alone(small_plan()),
+        place=tmp_path / "certificate.json",
     )
     row = certificate.quality[0]
     assert row.verdict is QualityVerdict.NOT_MEASURED
-    assert "different tokenizers" in str(row.reason)
+    assert row.reason == "24 of 24 texts are left out: the models read them as different tokens"
+    assert certificate.verdict.quality is QualityVerdict.UNDECIDED
+    assert read_certificate(tmp_path / "certificate.json") == certificate
     assert certificate.trained[0].difference.defined
     assert not certificate.trained_known
 

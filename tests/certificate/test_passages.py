@@ -15,7 +15,8 @@ from transformers import AutoModelForCausalLM
 from evenhand.certificate import HeldOutText
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import held_out_row, passages_row
+from evenhand.certificate.quality import held_out_losses, passage_losses
+from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
 from evenhand.models.language_model import load_language_model
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.text.passages import FEWEST_PASSAGES, PASSAGE
@@ -45,10 +46,18 @@ def rows(
         ModelMeasurer(load_language_model(str(folder)), plan, folder=place / name)
         for folder, name in ((before, "before"), (after, "after"))
     ]
-    return (
-        held_out_row(sides[0], sides[1], plan, same_tokens=True),
-        passages_row(sides[0], sides[1], plan, same_tokens=True),
+    sentences, *_ = held_out_text_rows(
+        held_out_losses(sides[0], sides[1], plan.held_out),
+        perplexity=plan.margins.perplexity,
+        special=plan.margins.special,
+        resampling=plan.resampling,
     )
+    together = passages_text_rows(
+        passage_losses(sides[0], sides[1], plan.passages),
+        margin=plan.margins.perplexity,
+        resampling=plan.resampling,
+    )
+    return sentences, together[0] if together else None
 
 
 def test_perplexity_in_passages_is_that_of_reading_them_token_by_token(

@@ -21,7 +21,8 @@ from evenhand.certificate.derivation import MALOR_INSTRUMENT
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan, Measurement
-from evenhand.certificate.quality import held_out_row
+from evenhand.certificate.quality import held_out_losses
+from evenhand.certificate.text_quality import held_out_text_rows
 from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
 from evenhand.core.probes import ProbeSet
@@ -33,9 +34,8 @@ from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFi
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_inputs import TextLosses, UncomparedText
 from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline, token_shifts
-from evenhand.runs.held_out_losses import HeldOutFigures
 from evenhand.text.digests import LowestDigests, digest_of
 
 FEWEST_PLACES = 5
@@ -53,7 +53,7 @@ def trivial_baseline(
     plan: CertificatePlan,
     *,
     experiments: Iterable[str],
-) -> tuple[TrivialBaseline | None, HeldOutFigures | None]:
+) -> tuple[TrivialBaseline | None, TextLosses | UncomparedText | None]:
     """What a shift of output biases makes of the original, beside what the mitigation made of it.
 
     Args:
@@ -63,8 +63,8 @@ def trivial_baseline(
         experiments: Those that are judged; each has a shift of its own.
 
     Returns:
-        The baseline, or why there is none; None where occupations were not asked for. And what the original with the
-        shifts makes of the held-out text, where that compares.
+        The baseline, or why there is none; None where occupations were not asked for. And what the original without
+        and with the shifts makes of the held-out text.
     """
     if not all(MALOR_INSTRUMENT in side.runs for side in measured):
         return None, None
@@ -93,12 +93,17 @@ def trivial_baseline(
         )
         for pair in ((original, run), (run, mitigated))
     )
-    perplexity = held_out_row(before, shifted, plan, same_tokens=True) if plan.held_out else None
-    baseline = TrivialBaseline(
-        shifts=shifts, fitted_on=fitted_on, reached=reached, against=against, perplexity=perplexity
+    baseline = TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reached=reached, against=against)
+    losses = held_out_losses(before, shifted, plan.held_out)
+    if losses is None:
+        return baseline, None
+    perplexity, special = held_out_text_rows(
+        losses,
+        perplexity=plan.margins.perplexity,
+        special=plan.margins.special,
+        resampling=plan.resampling,
     )
-    is_measured = perplexity is not None and perplexity.verdict is not QualityVerdict.NOT_MEASURED
-    return baseline, shifted.held_out(plan.held_out) if plan.held_out and is_measured else None
+    return baseline.model_copy(update={"perplexity": perplexity, "special": special}), losses
 
 
 def shifted_measurer(

@@ -129,10 +129,15 @@ def _about_scope(certificate: Certificate) -> list[str]:
     if not certificate.same_tokenizer:
         caveats.append(
             "The models have different tokenizers. MALoR, SS and CrowS-Pairs compare probabilities within one model, "
-            "so they stay comparable; perplexity per token does not, and bits per character stand in its place where "
-            "the models allow it."
+            "so they stay comparable. Perplexity is over the texts that both models read as the same tokens; where "
+            "these are too few, bits per character stand in its place if the models allow it."
         )
     if certificate.before.planted or certificate.after.planted:
         caveats.append("These are calibration models of the lab, not language models for use.")
-    missing = [row for row in certificate.quality if row.verdict is QualityVerdict.NOT_MEASURED]
-    return caveats + [f"Not measured: {row.measure}, because {row.reason}." for row in missing if row.reason]
+    return caveats + [
+        f"Not measured: {row.measure}, because {row.reason}."
+        if row.verdict is QualityVerdict.NOT_MEASURED
+        else f"Measured in part: {row.measure}, because {row.reason}."
+        for row in certificate.quality
+        if row.reason
+    ]

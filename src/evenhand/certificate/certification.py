@@ -18,17 +18,11 @@ from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.model_pair import (
     ModelPair,
     measured_pair,
-    reads_alike,
     refuse_nothing,
     refuse_same_answers,
 )
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import (
-    classifier_answers,
-    held_out_losses,
-    incomparable_text,
-    passage_losses,
-)
+from evenhand.certificate.quality import classifier_answers, held_out_losses, passage_losses
 from evenhand.certificate.quality_rows import quality_rows
 from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
@@ -47,7 +41,7 @@ from evenhand.runs.certificate_files import (
     runs_folder,
     sealed,
 )
-from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, SentenceLosses, read_inputs
+from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, read_inputs
 from evenhand.runs.certificate_quality import QualityRow, quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
@@ -97,7 +91,13 @@ def certify(
     taken_over: dict[str, TakenOver] = {}
     first, second = (
         ModelMeasurer(
-            model, plan, folder=folder, monitor=monitor, taken_over=taken_over, measured_now=measured_now
+            model,
+            plan,
+            folder=folder,
+            original=pair.before,
+            monitor=monitor,
+            taken_over=taken_over,
+            measured_now=measured_now,
         )
         for model, folder in ((pair.before, runs / BEFORE), (pair.after, runs / AFTER))
     )
@@ -130,10 +130,10 @@ def rows_of(
 ) -> tuple[tuple[BiasRow, ...], tuple[QualityRow, ...]]:
     """What a certificate judges of two models: rows of bias, over what no training may see, and rows of quality."""
     bias = bias_rows(*measured, resampling=plan.resampling)
-    alike = reads_alike(measurers[0].model, measurers[1].model, plan)
+    inputs = _inputs(plan, measurers, measured, None)
     return (
         tuple(keyed.row for keyed in bias if keyed.row.sample != ALL_PROBES),
-        quality_rows(measurers, measured, plan, same_tokens=alike),
+        _quality(plan, inputs, measured),
     )
 
 
@@ -150,17 +150,16 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
-    inputs = _inputs(plan, (ours, theirs), (before, after), mitigation, same_tokens=pair.same_tokenizer)
+    inputs = _inputs(plan, (ours, theirs), (before, after), mitigation)
     refuse_same_answers(pair, before, after, inputs, taken_over=ours.taken_over)
     derived = derived_fields(rows, before, after, inputs, resampling=plan.resampling)
-    quality = quality_rows((ours, theirs), (before, after), plan, same_tokens=pair.same_tokenizer)
+    quality = _quality(plan, inputs, (before, after))
     baseline, shifted = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(derived["trained"]))
         if pair.differs
         else (None, None)
     )
-    if shifted is not None:
-        inputs = inputs.model_copy(update={"shifted": SentenceLosses.of(shifted)})
+    inputs = inputs.model_copy(update={"shifted": shifted})
     flattened = flattened_between(before.runs, after.runs, resampling=plan.resampling) if pair.differs else ()
     certificate = Certificate(
         **derived,
@@ -209,7 +208,7 @@ def _refuse_other_than_models(
     plan, sides, measured = measured_pair(plan, pair, measurers)
     if certificate.baseline and certificate.baseline.reached:
         shifted_measurer(sides[0], plan, certificate.baseline.shifts).measure()
-    inputs = _inputs(plan, sides, measured, mitigation, same_tokens=pair.same_tokenizer)
+    inputs = _inputs(plan, sides, measured, mitigation)
     kept = read_inputs(runs_folder(place), digest=certificate.inputs)
     stated = {
         "weights": (certificate.weights, pair.weights),
@@ -244,20 +243,27 @@ def _inputs(
     measurers: tuple[ModelMeasurer, ModelMeasurer],
     measured: tuple[Measurements, Measurements],
     mitigation: MitigationRecord | None,
-    *,
-    same_tokens: bool,
 ) -> CertificateInputs:
     """What the certificate is made from beside its runs; what is read of text is kept, and not read twice."""
-    reason = incomparable_text(measurers[0].model, measurers[1].model, same_tokens=same_tokens)
+    held_out = held_out_losses(*measurers, plan.held_out)
+    passages = passage_losses(*measurers, plan.passages)
+    answers, no_answers = classifier_answers(*measurers, plan)
     return CertificateInputs(
         gaps={side: dict(own.gaps) for side, own in zip((BEFORE, AFTER), measured, strict=True)},
         chosen_as_trained=plan.trained,
         mitigation=mitigation,
-        held_out=held_out_losses(*measurers, plan.held_out) if plan.held_out and reason is None else None,
-        passages=passage_losses(*measurers, plan, same_tokens=same_tokens),
-        answers=classifier_answers(*measurers, plan),
+        held_out=held_out,
+        passages=passages,
+        answers=answers,
+        no_answers=no_answers,
         settings=_settings(plan),
     )
+
+
+def _quality(
+    plan: CertificatePlan, inputs: CertificateInputs, measured: tuple[Measurements, Measurements]
+) -> tuple[QualityRow, ...]:
+    return quality_rows(inputs, *measured, margins=asdict(plan.margins), resampling=plan.resampling)
 
 
 def _experiments(rows: Sequence[BiasRow]) -> list[str]:

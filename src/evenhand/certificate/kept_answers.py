@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import torch
 
@@ -17,7 +18,7 @@ from evenhand.instruments.instrument import SAMPLED, Instrument, Preparation, dr
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
-from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.runs.held_out_losses import HeldOutFigures
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Floats
 from evenhand.training.perplexity import HeldOut
@@ -63,21 +64,23 @@ def refuse_other_answers(
 
 
 def refuse_other_losses(
-    loss: HeldOutLoss,
+    kept: HeldOutFigures,
     texts: tuple[str, ...],
     rows: HeldOutRows,
     model: LanguageModel,
     *,
+    text_tokens: npt.NDArray[np.int64],
     place: Path,
     generator: np.random.Generator,
 ) -> int:
     """Let a model read a few held-out texts again.
 
     Args:
-        loss: What is kept of all texts.
+        kept: What is kept of all texts.
         texts: All of them.
         rows: What is asked of each.
         model: Which is said to have read them.
+        text_tokens: Tokens that texts are made of.
         place: Where the figures lie, for the message.
         generator: Draws the texts.
 
@@ -90,13 +93,17 @@ def refuse_other_losses(
     asked = [number for number, row in enumerate(rows.rows) if row.places]
     chosen = list(drawn(asked, SAMPLED, generator))
     few = HeldOutRows(tuple(rows.rows[number] for number in chosen), rows.whole[chosen])
-    new = HeldOut([texts[number] for number in chosen], model, rows=few).loss(model.loaded.model)
-    # A text's surprise is a sum over its tokens, so it is held against the same per token.
-    _refuse_apart(
-        loss.nats[chosen] / new.tokens, new.nats / new.tokens, model, place=place, about="surprise per token"
-    )
-    kept, counted = loss.tokens[chosen].astype(np.float64), new.tokens.astype(np.float64)
-    _refuse_apart(kept, counted, model, place=place, about="number of tokens")
+    questions = HeldOut([texts[number] for number in chosen], model, rows=few)
+    new = questions.figures(model.loaded.model, text_tokens=text_tokens)
+    tokens = new.loss.tokens.astype(np.float64)
+    # Sums over the tokens of a text are held against the same per token.
+    for about, sums, new_sums in (
+        ("surprise per token", kept.loss.nats, new.loss.nats),
+        ("share of unused and special tokens", kept.special, new.special),
+    ):
+        _refuse_apart(sums[chosen] / tokens, new_sums / tokens, model, place=place, about=about)
+    counted = kept.loss.tokens[chosen].astype(np.float64)
+    _refuse_apart(counted, tokens, model, place=place, about="number of tokens")
     return len(chosen)
 
 

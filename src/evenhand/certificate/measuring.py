@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from evenhand.certificate.finetuning import finetuned_answers
 from evenhand.certificate.kept_answers import refuse_other_answers, refuse_other_losses
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
+from evenhand.certificate.text_tokens import text_tokens
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.labelled import LabelledText
@@ -32,7 +34,7 @@ from evenhand.runs.records import RECORD_FILE, RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run, read_record
 from evenhand.runs.store import FINGERPRINT_DIGITS, Parts, kept_parts
 from evenhand.stats.resampling import Floats
-from evenhand.training.passages import held_out_passages, passage_rows
+from evenhand.training.passages import passage_rows
 from evenhand.training.perplexity import HeldOut
 
 FIGURES_FOLDER = "figures"
@@ -47,6 +49,7 @@ class ModelMeasurer:
         plan: CertificatePlan,
         *,
         folder: Path,
+        original: LanguageModel | None = None,
         monitor: Monitor = SILENT,
         shifts: Mapping[int, float] = MappingProxyType({}),
         taken_over: dict[str, TakenOver] | None = None,
@@ -58,12 +61,14 @@ class ModelMeasurer:
             model: The model.
             plan: What it is measured on.
             folder: Where runs and figures stay.
+            original: Whose tokenizer says which tokens are of texts; the model itself if not given.
             monitor: Told how it goes.
             shifts: What is added to the scores of tokens while it is measured, in nats.
             taken_over: Where it is noted what lay in the folder already, by its place.
             measured_now: Runs that this very command let other processes measure.
         """
         self.model = model
+        self._original = original or model
         self.shifts = shifts
         self.plan = plan
         self.folder = folder
@@ -111,42 +116,11 @@ class ModelMeasurer:
 
     def held_out(self, text: HeldOutText) -> HeldOutFigures:
         """How surprised the model is by held-out sentences."""
+        return self._read("held-out", "sentences", text, partial(sentence_rows, text))
 
-        def compute() -> Floats:
-            with self._stage("held-out text", "sentences"), self._shifted():
-                questions = HeldOut(text.sentences, self.model, seed=text.seed)
-                loss = questions.loss(self.model.loaded.model)
-            return np.array([loss.nats, loss.tokens, questions.whole], dtype=np.float64)
-
-        nats, tokens, whole = self._kept(
-            "held-out",
-            f"{text.sha256} {text.seed}{self._shift_words()}",
-            shape=(3, len(text.sentences)),
-            compute=compute,
-            ask_again=lambda kept, place: self._read_again(
-                text, self.model.held_out_rows(text.sentences, seed=text.seed), kept, place
-            ),
-        )
-        return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
-
-    def passages(self, text: HeldOutText) -> HeldOutLoss:
+    def passages(self, text: HeldOutText) -> HeldOutFigures:
         """How surprised a decoder is by passages, each token given all that it read of the passage before."""
-
-        def compute() -> Floats:
-            with self._stage("held-out passages", "passages"), self._shifted():
-                loss = held_out_passages(text.sentences, self.model).loss(self.model.loaded.model)
-            return np.array([loss.nats, loss.tokens], dtype=np.float64)
-
-        nats, tokens = self._kept(
-            "passages",
-            f"{text.sha256}{self._shift_words()}",
-            shape=(2, len(text.sentences)),
-            compute=compute,
-            ask_again=lambda kept, place: self._read_again(
-                text, passage_rows(text.sentences, self.model), kept, place
-            ),
-        )
-        return HeldOutLoss(nats, tokens.astype(np.int64))
+        return self._read("passages", "passages", text, partial(passage_rows, text.sentences))
 
     def answers(self, data: LabelledText) -> Floats:
         """Where classifiers are right: one row per seed, one column per judged example."""
@@ -179,17 +153,37 @@ class ModelMeasurer:
             self._take_over(name, measured, asked)
         return run
 
-    def _read_again(self, text: HeldOutText, rows: HeldOutRows, kept: Floats, place: Path) -> int:
-        nats, tokens = kept[:2]
-        with self._shifted():
-            return refuse_other_losses(
-                HeldOutLoss(nats, tokens.astype(np.int64)),
-                text.sentences,
-                rows,
-                self.model,
-                place=place,
-                generator=self._generator,
-            )
+    def _read(
+        self, name: str, unit: str, text: HeldOutText, ask: Callable[[LanguageModel], HeldOutRows]
+    ) -> HeldOutFigures:
+        tokens = text_tokens(self._original, ask(self._original))
+
+        def compute() -> Floats:
+            with self._stage(f"held-out {unit}", unit), self._shifted():
+                questions = HeldOut(text.sentences, self.model, rows=ask(self.model))
+                own = questions.figures(self.model.loaded.model, text_tokens=tokens)
+            return np.array([own.loss.nats, own.loss.tokens, own.special, own.whole], dtype=np.float64)
+
+        def ask_again(kept: Floats, place: Path) -> int:
+            with self._shifted():
+                return refuse_other_losses(
+                    _held_out_figures(kept),
+                    text.sentences,
+                    ask(self.model),
+                    self.model,
+                    text_tokens=tokens,
+                    place=place,
+                    generator=self._generator,
+                )
+
+        figures = self._kept(
+            name,
+            f"{text.sha256} {text.seed} {sha256_of(tokens.tobytes())}{self._shift_words()}",
+            shape=(4, len(text.sentences)),
+            compute=compute,
+            ask_again=ask_again,
+        )
+        return _held_out_figures(figures)
 
     def _is_new(self, place: Path) -> bool:
         """Whether what lies at a place is looked at for the first time, and was not measured by this command."""
@@ -245,6 +239,16 @@ class ModelMeasurer:
         elif self._is_new(place):
             self._take_over(name, _changed_at(place), ask_again(figures, place))
         return figures
+
+
+def sentence_rows(text: HeldOutText, model: LanguageModel) -> HeldOutRows:
+    """What a model is asked of held-out sentences."""
+    return model.held_out_rows(text.sentences, seed=text.seed)
+
+
+def _held_out_figures(rows: Floats) -> HeldOutFigures:
+    nats, tokens, special, whole = rows
+    return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), special, whole > 0)
 
 
 def _measured_at(place: Path, fingerprint: str) -> datetime | None:

@@ -15,7 +15,7 @@ from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.certificate_inputs import CertificateInputs
+from evenhand.runs.certificate_inputs import CertificateInputs, TextLosses
 from evenhand.runs.certificates import AFTER, BEFORE, TakenOver
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.weights_changes import WeightsChange
@@ -113,7 +113,9 @@ def refuse_same_answers(
         )
     same = [name for name in before.runs.keys() & after.runs.keys() if not _differs(before, after, name)]
     texts = {"held-out": inputs.held_out, "passages": inputs.passages}
-    same += [name for name, text in texts.items() if text and text.before == text.after]
+    same += [
+        name for name, text in texts.items() if isinstance(text, TextLosses) and text.before == text.after
+    ]
     for name in sorted(same):
         if taken := taken_over.keys() & {f"{BEFORE}/{name}", f"{AFTER}/{name}"}:
             raise RunError(

@@ -1,29 +1,25 @@
-"""Quality before and after, each measure against its margin: held-out text, and accuracy after fine-tuning.
+"""What both models are asked for the sake of quality: held-out text, and labels after fine-tuning.
 
-On held-out text perplexity is compared where both models read the same tokens, bits per character where not. Decoders
-that can read a passage are asked once more in passages: a model may lose the use of what it read earlier and still know
-single sentences.
+Perplexity compares texts in which both models are asked the same tokens at the same places, so these are marked.
+Decoders that can read a passage are asked once more in passages: a model may lose the use of what it read earlier and
+still know single sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
-from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.certificate.measuring import ModelMeasurer, sentence_rows
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
-from evenhand.certificate.quality_figures import (
-    accuracy_of_answers,
-    held_out_text_row,
-    no_accuracy,
-    no_perplexity,
-    passages_text_row,
-)
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
-from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.training.passages import reads_passages
+from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses, UncomparedText
+from evenhand.runs.held_out_losses import HeldOutFigures
+from evenhand.training.passages import LONG_ENOUGH, passage_rows, reads_passages
 
 
 def same_tokenizer(before: LanguageModel, after: LanguageModel, sentences: Sequence[str]) -> bool:
@@ -34,63 +30,72 @@ def same_tokenizer(before: LanguageModel, after: LanguageModel, sentences: Seque
     return all(first(text)["input_ids"] == second(text)["input_ids"] for text in sentences)
 
 
-def held_out_row(
-    before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan, *, same_tokens: bool
-) -> QualityRow:
-    """Perplexity on held-out text, or what else compares, or why nothing does."""
-    margin = plan.margins.perplexity
-    if plan.held_out is None:
-        return no_perplexity("no held-out text was given (--held-out)", margin=margin)
-    reason = incomparable_text(before.model, after.model, same_tokens=same_tokens)
-    if reason is not None:
-        return no_perplexity(reason, margin=margin)
-    text = held_out_losses(before, after, plan.held_out)
-    return held_out_text_row(text, same_tokens=same_tokens, margin=margin, resampling=plan.resampling)
-
-
-def held_out_losses(before: ModelMeasurer, after: ModelMeasurer, text: HeldOutText) -> TextLosses:
-    """What both models make of held-out sentences."""
-    return _losses(text, *(SentenceLosses.of(side.held_out(text)) for side in (before, after)))
-
-
-def passages_row(
-    before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan, *, same_tokens: bool
-) -> QualityRow | None:
-    """Perplexity in passages; None where there are none, or where both models do not read them alike."""
-    text = passage_losses(before, after, plan, same_tokens=same_tokens)
+def held_out_losses(
+    before: ModelMeasurer, after: ModelMeasurer, text: HeldOutText | None
+) -> TextLosses | UncomparedText | None:
+    """What both models make of held-out sentences, or why that does not compare; None where none were given."""
     if text is None:
         return None
-    return passages_text_row(text, margin=plan.margins.perplexity, resampling=plan.resampling)
+    reason = incomparable_text(before.model, after.model)
+    if reason is not None:
+        return UncomparedText(texts=len(text.sentences), reason=reason)
+    alike = same_questions(before.model, after.model, partial(sentence_rows, text))
+    return _losses(text, before.held_out(text), after.held_out(text), alike=alike)
 
 
 def passage_losses(
-    before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan, *, same_tokens: bool
-) -> TextLosses | None:
-    """What both models make of passages; None where there are none, or where both do not read them alike."""
-    if plan.passages is None or not same_tokens or not _read_passages(before.model, after.model):
+    before: ModelMeasurer, after: ModelMeasurer, text: HeldOutText | None
+) -> TextLosses | UncomparedText | None:
+    """The same of passages; None where there are none, or where the original does not read so far."""
+    if text is None or not reads_passages(before.model):
         return None
-    own = (side.passages(plan.passages) for side in (before, after))
-    return _losses(
-        plan.passages,
-        *(SentenceLosses(nats=tuple(loss.nats.tolist()), tokens=tuple(loss.tokens.tolist())) for loss in own),
-    )
+    reason = incomparable_text(before.model, after.model)
+    if reason is None and not reads_passages(after.model):
+        reason = f"the model after reads fewer than {LONG_ENOUGH} tokens"
+    if reason is not None:
+        return UncomparedText(texts=len(text.sentences), reason=reason)
+    alike = same_questions(before.model, after.model, partial(passage_rows, text.sentences))
+    return _losses(text, before.passages(text), after.passages(text), alike=alike)
 
 
-def _losses(text: HeldOutText, before: SentenceLosses, after: SentenceLosses) -> TextLosses:
+def _losses(
+    text: HeldOutText, before: HeldOutFigures, after: HeldOutFigures, *, alike: tuple[bool, ...]
+) -> TextLosses:
     return TextLosses(
         documents=tuple(text.documents or range(len(text.sentences))),
         characters=tuple(map(len, text.sentences)),
-        before=before,
-        after=after,
+        alike=alike,
+        before=SentenceLosses.of(before),
+        after=SentenceLosses.of(after),
     )
 
 
-def _read_passages(*models: LanguageModel) -> bool:
-    return models[0].family is models[1].family and all(map(reads_passages, models))
+def same_questions(
+    before: LanguageModel, after: LanguageModel, ask: Callable[[LanguageModel], HeldOutRows]
+) -> tuple[bool, ...]:
+    """Of each text, whether both models are asked the same: the same ids, for the same pieces, at the same places.
+
+    A prefix, which may be what is certified, plays no part.
+    """
+    questions = [ask(_without_prefix(model)).rows for model in (before, after)]
+    pieces = [
+        {token: piece for piece, token in model.tokenizer.get_vocab().items()} for model in (before, after)
+    ]
+    renamed = {
+        token for token in pieces[0].keys() | pieces[1].keys() if pieces[0].get(token) != pieces[1].get(token)
+    }
+    return tuple(
+        one == other and renamed.isdisjoint((*one.ids, *one.source, *one.targets))
+        for one, other in zip(*questions, strict=True)
+    )
 
 
-def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_tokens: bool) -> str | None:
-    """Why held-out text does not compare between two models, or None where it does."""
+def _without_prefix(model: LanguageModel) -> LanguageModel:
+    return LanguageModel(replace(model.loaded, ref=model.ref.model_copy(update={"prefix": ""})))
+
+
+def incomparable_text(before: LanguageModel, after: LanguageModel) -> str | None:
+    """Why no held-out text compares between two models, or None where some may."""
     if before.family is not after.family:
         return (
             f"a {before.family.name} model and a {after.family.name} model are asked different questions, so their "
@@ -98,34 +103,17 @@ def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_token
         )
     if not has_capability(before, Trains):
         return "it is not defined for models that write whole sentences anew"
-    if not same_tokens and not before.reads_left_to_right:
-        return (
-            "the models have different tokenizers, so different pieces of a sentence are hidden from them; only "
-            "models that read from left to right compare then, by bits per character"
-        )
     return None
-
-
-def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
-    """Accuracy over seeds and examples after fine-tuning, with the paired t-test, or why there is none."""
-    margin = -plan.margins.accuracy
-    if plan.labelled is None:
-        return no_accuracy("no labelled text was given (--labelled)", margin=margin)
-    try:
-        first, second = before.answers(plan.labelled), after.answers(plan.labelled)
-    except ModelError as problem:
-        return no_accuracy(str(problem), margin=margin)
-    return accuracy_of_answers(first, second, margin=margin, confidence=plan.resampling.confidence)
 
 
 def classifier_answers(
     before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan
-) -> ClassifierAnswers | None:
-    """Where classifiers of both models are right; None where none were trained."""
+) -> tuple[ClassifierAnswers | None, str | None]:
+    """Where classifiers of both models are right, or why there are none."""
     if plan.labelled is None:
-        return None
+        return None, "no labelled text was given (--labelled)"
     try:
         rows = [side.answers(plan.labelled).astype(int).tolist() for side in (before, after)]
-    except ModelError:
-        return None
-    return ClassifierAnswers(before=rows[0], after=rows[1])
+    except ModelError as problem:
+        return None, str(problem)
+    return ClassifierAnswers(before=rows[0], after=rows[1]), None

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from evenhand.certificate.measurements import Measurements
 from evenhand.instruments.association.comparison import LMS_MEASURE
 from evenhand.instruments.association.instrument import ASSOCIATION
-from evenhand.runs.certificate_inputs import TextLosses
-from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
-from evenhand.runs.held_out_losses import HeldOutLoss
-from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
+from evenhand.runs.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS, QualityRow, SeedRow
+from evenhand.runs.held_out_losses import LARGEST_LOG, HeldOutLoss
+from evenhand.runs.mitigation_records import PERPLEXITY
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
@@ -25,49 +24,9 @@ from evenhand.stats.significance import (
 )
 
 PERPLEXITY_TITLE = "Perplexity on held-out text"
-PASSAGES_TITLE = "Perplexity in passages of held-out text"
 BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
 ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
-
-_FEWEST_WHOLE = 20
-
-
-def held_out_text_row(
-    text: TextLosses, *, same_tokens: bool, margin: float, resampling: Resampling
-) -> QualityRow:
-    """Perplexity on held-out text, or bits per character where the models read it as other tokens."""
-    first, second = text.before.figures, text.after.figures
-    documents = np.array(text.documents)
-    if same_tokens:
-        return perplexity_row(
-            first.loss, second.loss, margin=margin, resampling=resampling, documents=documents
-        )
-    whole = first.whole & second.whole
-    if np.count_nonzero(whole) < _FEWEST_WHOLE:
-        return no_perplexity(
-            "the models have different tokenizers, and one of them does not say how likely a whole sentence is",
-            margin=margin,
-        )
-    return bits_per_character_row(
-        first.loss.nats[whole],
-        second.loss.nats[whole],
-        np.array(text.characters, dtype=np.float64)[whole],
-        margin=margin,
-        resampling=resampling,
-        documents=documents[whole],
-    )
-
-
-def passages_text_row(text: TextLosses, *, margin: float, resampling: Resampling) -> QualityRow:
-    """Perplexity in passages."""
-    row = perplexity_row(
-        text.before.figures.loss,
-        text.after.figures.loss,
-        margin=margin,
-        resampling=resampling,
-        documents=np.array(text.documents),
-    )
-    return row.model_copy(update={"measure": PERPLEXITY_IN_PASSAGES, "title": PASSAGES_TITLE})
+SPECIAL_TITLE = "Share of probability on unused and special tokens, in percent"
 
 
 def no_perplexity(reason: str, *, margin: float) -> QualityRow:
@@ -98,14 +57,13 @@ def perplexity_row(
     changes, weights = (after.nats - before.nats)[has_tokens], weights[has_tokens]
     chosen = np.arange(len(changes)) if documents is None else documents[has_tokens]
     interval = _ratio_interval(changes, weights, chosen, unchanged=0.0, resampling=resampling)
-    low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
-    change = Interval(low, high, interval.method, interval.reason)
+    change = Interval(_growth(interval.low), _growth(interval.high), interval.method, interval.reason)
     return QualityRow.judged(
         PERPLEXITY,
         PERPLEXITY_TITLE,
         (before.perplexity, after.perplexity),
         change.around(
-            _percent(math.exp(changes.sum() / weights.sum())), n=len(changes), clusters=len(np.unique(chosen))
+            _growth(float(changes.sum() / weights.sum())), n=len(changes), clusters=len(np.unique(chosen))
         ),
         unit=PERCENT,
         margin=margin,
@@ -135,6 +93,45 @@ def bits_per_character_row(
         unit=PERCENT,
         margin=margin,
     )
+
+
+def special_tokens_row(
+    before: Floats,
+    after: Floats,
+    tokens: Floats,
+    documents: npt.NDArray[Any],
+    *,
+    margin: float,
+    resampling: Resampling,
+) -> QualityRow:
+    """The change of the share of probability that goes to tokens that no text has, in points.
+
+    Args:
+        before: Of each text, the probability of such tokens added up over the scored tokens, by the model before.
+        after: That of the model after.
+        tokens: Scored tokens of each text.
+        documents: The document of each text.
+        margin: The worst difference that is tolerated, in points.
+        resampling: Resamples, seed and confidence level.
+    """
+    has_tokens = tokens > 0
+    before, after, tokens, documents = (values[has_tokens] for values in (before, after, tokens, documents))
+    interval = _ratio_interval(after - before, tokens, documents, unchanged=0.0, resampling=resampling)
+    change = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
+    first, second = (100 * float(side.sum() / tokens.sum()) for side in (before, after))
+    return QualityRow.judged(
+        SPECIAL_TOKENS,
+        SPECIAL_TITLE,
+        (first, second),
+        change.around(second - first, n=len(tokens), clusters=len(np.unique(documents))),
+        unit=POINTS,
+        margin=margin,
+    )
+
+
+def no_special_tokens(reason: str, *, margin: float) -> QualityRow:
+    """Why the share of unused and special tokens is not compared."""
+    return QualityRow.not_measured(SPECIAL_TOKENS, SPECIAL_TITLE, reason, margin=margin, unit=POINTS)
 
 
 def _ratio_interval(
@@ -220,6 +217,11 @@ def lms_row(
     runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
     (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=resampling)
     return row
+
+
+def _growth(nats: float) -> float:
+    """The rise of perplexity where every token costs so much more."""
+    return _percent(math.exp(min(nats, LARGEST_LOG)))
 
 
 def _percent(ratio: float) -> float:

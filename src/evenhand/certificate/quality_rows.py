@@ -1,44 +1,64 @@
-"""All that is judged of quality in two models, in the order of a certificate."""
+"""All that is judged of quality, in the order of a certificate, from runs and inputs and without the models."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+
+import numpy as np
 
 from evenhand.certificate.knowledge import knowledge_rows
 from evenhand.certificate.measurements import Measurements
-from evenhand.certificate.measuring import ModelMeasurer
-from evenhand.certificate.plan import CertificatePlan
-from evenhand.certificate.quality import accuracy_row, held_out_row, passages_row
-from evenhand.certificate.quality_figures import lms_row
+from evenhand.certificate.quality_figures import accuracy_of_answers, lms_row, no_accuracy
 from evenhand.certificate.regard import regard_quality_rows
+from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
+from evenhand.runs.certificate_inputs import CertificateInputs
 from evenhand.runs.certificate_quality import QualityRow
+from evenhand.stats.resampling import Resampling
 
 
 def quality_rows(
-    measurers: tuple[ModelMeasurer, ModelMeasurer],
-    measured: tuple[Measurements, Measurements],
-    plan: CertificatePlan,
+    inputs: CertificateInputs,
+    before: Measurements,
+    after: Measurements,
     *,
-    same_tokens: bool,
+    margins: Mapping[str, float],
+    resampling: Resampling,
 ) -> tuple[QualityRow, ...]:
     """Every measure of quality against its margin, or why it was not measured.
 
     Args:
-        measurers: Of the model before and the model after.
-        measured: Their runs.
-        plan: What they are measured on, and the margins.
-        same_tokens: Whether both read text as the same tokens.
+        inputs: What both models made of text, and where classifiers are right.
+        before: Runs of the original.
+        after: Runs of the mitigated model.
+        margins: By name.
+        resampling: Resamples, seed and confidence level.
     """
-    on_text = (row(*measurers, plan, same_tokens=same_tokens) for row in (held_out_row, passages_row))
+    on_sentences = held_out_text_rows(
+        inputs.held_out,
+        perplexity=margins["perplexity"],
+        special=margins["special"],
+        resampling=resampling,
+    )
     return (
-        *(row for row in on_text if row is not None),
-        lms_row(*measured, margin=-plan.margins.lms, resampling=plan.resampling),
-        *knowledge_rows(*measured, margins=asdict(plan.margins), resampling=plan.resampling),
-        accuracy_row(*measurers, plan),
+        *on_sentences,
+        *passages_text_rows(inputs.passages, margin=margins["perplexity"], resampling=resampling),
+        lms_row(before, after, margin=-margins["lms"], resampling=resampling),
+        *knowledge_rows(before, after, margins=margins, resampling=resampling),
+        _accuracy_row(inputs, margin=-margins["accuracy"], confidence=resampling.confidence),
         *regard_quality_rows(
-            *measured,
-            distinct=plan.margins.distinct,
-            content=plan.margins.content,
-            resampling=plan.resampling,
+            before,
+            after,
+            distinct=margins["distinct"],
+            content=margins["content"],
+            resampling=resampling,
         ),
     )
+
+
+def _accuracy_row(inputs: CertificateInputs, *, margin: float, confidence: float) -> QualityRow:
+    if inputs.answers is None:
+        return no_accuracy(inputs.no_answers or "no reason is given", margin=margin)
+    first, second = (
+        np.array(answers, dtype=np.float64) for answers in (inputs.answers.before, inputs.answers.after)
+    )
+    return accuracy_of_answers(first, second, margin=margin, confidence=confidence)

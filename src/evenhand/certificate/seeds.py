@@ -70,6 +70,18 @@ def compare_seeds(before: str, after: Sequence[ModelRows], *, confidence: float)
             *(_bias_over_models(rows, confidence) for rows in bias),
             *(_quality_over_models(rows, confidence) for rows in quality),
         ),
+        not_compared=_not_compared(after),
+    )
+
+
+def _not_compared(models: Sequence[ModelRows]) -> tuple[str, ...]:
+    """Models with a row of quality that is incomplete, or without one that another model has."""
+    measures = {row.measure for model in models for row in model.quality}
+    return tuple(
+        model.name
+        for model in models
+        if any(row.is_incomplete for row in model.quality)
+        or measures != {row.measure for row in model.quality}
     )
 
 

@@ -13,15 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-
 from evenhand.certificate.bias import bias_rows
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
 from evenhand.certificate.margins import wider_margins
 from evenhand.certificate.measurements import Measurements
-from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.certificate.quality_verification import margins_of, verified_quality
+from evenhand.certificate.text_quality import held_out_text_rows
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificate_files import (
@@ -33,8 +31,8 @@ from evenhand.runs.certificate_files import (
     resampling_of,
     runs_folder,
 )
-from evenhand.runs.certificate_inputs import CertificateInputs, TextLosses, read_inputs
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_inputs import CertificateInputs, read_inputs
+from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, SCORE_SHIFTS, Certificate, token_shifts
 from evenhand.runs.run import Run
 
@@ -124,7 +122,7 @@ def _has_baseline(
 ) -> bool:
     """Whether there is a baseline, or why not, exactly where occupations were asked of two models that differ."""
     is_needed = certificate.models_differ and all(MALOR_INSTRUMENT in own.runs for own in (before, after))
-    return (certificate.baseline is not None) == is_needed and _has_baseline_perplexity(certificate, inputs)
+    return (certificate.baseline is not None) == is_needed and _has_baseline_quality(certificate, inputs)
 
 
 def _has_shifts(certificate: Certificate, runs: Iterable[Run]) -> bool:
@@ -134,18 +132,16 @@ def _has_shifts(certificate: Certificate, runs: Iterable[Run]) -> bool:
     return all(equal_figures(run.record.options.get(SCORE_SHIFTS), stated) for run in runs)
 
 
-def _has_baseline_perplexity(certificate: Certificate, inputs: CertificateInputs) -> bool:
-    stated = certificate.baseline.perplexity if certificate.baseline else None
-    if stated is None or stated.verdict is QualityVerdict.NOT_MEASURED:
-        return inputs.shifted is None
-    text: TextLosses | None = inputs.held_out
-    if inputs.shifted is None or text is None:
-        return False
-    row = perplexity_row(
-        text.before.figures.loss,
-        inputs.shifted.figures.loss,
-        margin=margins_of(inputs)["perplexity"],
-        resampling=resampling_of(certificate.statistics),
-        documents=np.array(text.documents),
-    )
-    return equal_figures(plain_figures(stated), plain_figures(row))
+def _has_baseline_quality(certificate: Certificate, inputs: CertificateInputs) -> bool:
+    baseline = certificate.baseline
+    given: tuple[QualityRow | None, ...] = (None, None)
+    if inputs.shifted is not None:
+        margins = margins_of(inputs)
+        given = held_out_text_rows(
+            inputs.shifted,
+            perplexity=margins["perplexity"],
+            special=margins["special"],
+            resampling=resampling_of(certificate.statistics),
+        )
+    stated = (baseline.perplexity, baseline.special) if baseline else (None, None)
+    return equal_figures(plain_figures(stated), plain_figures(given))

@@ -46,6 +46,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import (
     QUALITY_LOST,
+    QUALITY_NOT_COMPARED,
     TerminalMonitor,
     exit_when_interrupted,
     plain_table,
@@ -92,7 +93,7 @@ def certify_command(
         list[str] | None,
         typer.Option(
             "--margin",
-            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5, accuracy=1, distinct=5 or "
+            help="perplexity=1%, LMS=2, knowledge=3, evidence=25%, agreement=5, accuracy=1, special=1, distinct=5 or "
             "content=0.05: by how much it may be worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
             rich_help_panel=CERTIFICATE,
@@ -214,7 +215,8 @@ def certify_command(
 
     Both models answer the same questions. The page and the JSON say whether the weights changed, by how much bias fell
     (trained on or not), which occupations were pushed too far, and whether quality stayed within the margins. The exit
-    code is 5 when quality is lost, so that a certificate can gate a release; when nothing changed it is 0.
+    code is 5 when quality is lost and 6 when it could not be compared on the held-out text, so that a certificate can
+    gate a release; when nothing changed it is 0.
 
     The runs of both models stay in a folder beside the page; a stopped certificate goes on from there, and says what it
     took over. A sample of those answers is asked again. A gate should measure everything itself: --fresh.
@@ -302,10 +304,7 @@ def certify_command(
                 monitor=TerminalMonitor(),
             )
             show_seeds(comparison, json=json)
-    show_certificate(certificate, json=json)
-    if comparison is not None and comparison.is_quality_lost:
-        say("Failed: quality is lost over the models.")
-        raise typer.Exit(QUALITY_LOST)
+    show_certificate(certificate, json=json, comparison=comparison)
 
 
 def _regard(
@@ -346,8 +345,16 @@ def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:
     print_table(table)
 
 
-def show_certificate(certificate: Certificate, *, json: bool) -> None:
-    """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
+def show_certificate(
+    certificate: Certificate, *, json: bool, comparison: SeedsComparison | None = None
+) -> None:
+    """Print the figures and the verdict, and exit with a code of its own when quality is lost or was not compared.
+
+    Args:
+        certificate: Of one mitigated model.
+        json: Print it as JSON.
+        comparison: Of several models, where it is one of these.
+    """
     from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
     from evenhand.runs.certificate_quality import QualityVerdict
 
@@ -364,3 +371,9 @@ def show_certificate(certificate: Certificate, *, json: bool) -> None:
     if certificate.verdict.quality is QualityVerdict.LOST:
         say("Failed: quality is lost.")
         raise typer.Exit(QUALITY_LOST)
+    if comparison is not None and comparison.is_quality_lost:
+        say("Failed: quality is lost over the models.")
+        raise typer.Exit(QUALITY_LOST)
+    if certificate.lacks_comparison or (comparison is not None and comparison.not_compared):
+        say("Failed: quality could not be compared on enough of the held-out text.")
+        raise typer.Exit(QUALITY_NOT_COMPARED)

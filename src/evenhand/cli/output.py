@@ -36,6 +36,9 @@ CONDITION_HOLDS = 4
 QUALITY_LOST = 5
 """A certificate says that a mitigation cost more quality than its margins allow."""
 
+QUALITY_NOT_COMPARED = 6
+"""Held-out text was given, and a certificate could not compare quality on enough of it."""
+
 INTERRUPTED = 130
 """Stopped with Ctrl-C."""
 

@@ -51,7 +51,8 @@ def report_command(
     first run of each instrument.
 
     The JSON file of a certificate is verified against the folder beside it, which every figure and sentence must follow
-    from, and its figures and verdicts are printed. The exit code is 5 when quality is lost.
+    from, and its figures and verdicts are printed. The exit code is 5 when quality is lost, and 6
+    when it could not be compared on the held-out text.
 
     **Examples**
 

@@ -11,6 +11,8 @@ UNDEFINED = "undefined"
 
 _MOST_BITS = 20
 _FEW_TIMES = 9.95
+_HUGE = 1e9
+"""From here on, a number is written with a power of ten."""
 
 
 def show(estimate: Estimate, *, signed: bool = False, digits: int = 2) -> str:
@@ -56,12 +58,16 @@ def show_p(p_value: float) -> str:
 
 def signed(value: float, digits: int = 2) -> str:
     """A number with its sign, a true minus, and no sign at zero."""
+    if math.isfinite(value) and abs(value) >= _HUGE:
+        return f"{value:+.1e}".replace("-", "−")
     rounded = round(value, digits) + 0.0
     return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"
 
 
 def unsigned(value: float, digits: int = 2) -> str:
     """A number with a true minus and no negative zero."""
+    if math.isfinite(value) and abs(value) >= _HUGE:
+        return f"{value:.1e}".replace("-", "−")
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 

@@ -26,8 +26,10 @@ class SentenceLosses(FrozenModel):
 
     nats: tuple[Number, ...]
     tokens: tuple[int, ...]
-    whole: tuple[bool, ...] = ()
-    """Which texts were read whole; empty where that plays no part."""
+    special: tuple[Number, ...]
+    """Of each text, the probability of unused and special tokens, added up over its tokens."""
+    whole: tuple[bool, ...]
+    """Which texts were read whole."""
 
     @classmethod
     def of(cls, figures: HeldOutFigures) -> SentenceLosses:
@@ -35,6 +37,7 @@ class SentenceLosses(FrozenModel):
         return cls(
             nats=tuple(figures.loss.nats.tolist()),
             tokens=tuple(figures.loss.tokens.tolist()),
+            special=tuple(figures.special.tolist()),
             whole=tuple(figures.whole.tolist()),
         )
 
@@ -42,7 +45,8 @@ class SentenceLosses(FrozenModel):
     def figures(self) -> HeldOutFigures:
         """What was kept as figures."""
         loss = HeldOutLoss(np.array(self.nats, dtype=np.float64), np.array(self.tokens, dtype=np.int64))
-        return HeldOutFigures(loss, np.array(self.whole, dtype=np.bool_))
+        special = np.array(self.special, dtype=np.float64)
+        return HeldOutFigures(loss, special, np.array(self.whole, dtype=np.bool_))
 
 
 class TextLosses(FrozenModel):
@@ -52,8 +56,17 @@ class TextLosses(FrozenModel):
     """The document that each text is of."""
     characters: tuple[int, ...]
     """The length of each text."""
+    alike: tuple[bool, ...]
+    """Of which texts both models are asked the same tokens at the same places."""
     before: SentenceLosses
     after: SentenceLosses
+
+
+class UncomparedText(FrozenModel):
+    """Texts that were given and that the two models cannot be compared on."""
+
+    texts: int
+    reason: str
 
 
 class ClassifierAnswers(FrozenModel):
@@ -71,11 +84,15 @@ class CertificateInputs(FrozenModel):
     chosen_as_trained: tuple[str, ...] | None = None
     """What the user said was trained on; None where the record of the mitigation says it."""
     mitigation: MitigationRecord | None = None
-    held_out: TextLosses | None = None
-    passages: TextLosses | None = None
-    shifted: SentenceLosses | None = None
-    """Of the trivial baseline on the held-out text."""
+    held_out: TextLosses | UncomparedText | None = None
+    """None where no text was given."""
+    passages: TextLosses | UncomparedText | None = None
+    """None where there are none that the model before reads."""
+    shifted: TextLosses | UncomparedText | None = None
+    """Of the original and the trivial baseline, on the held-out text."""
     answers: ClassifierAnswers | None = None
+    no_answers: str | None = None
+    """Why there are no classifiers."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Margins, seeds and sizes."""
 

@@ -16,6 +16,13 @@ from evenhand.stats.significance import judge_margin
 PERCENT = "%"
 POINTS = "points"
 
+SPECIAL_TOKENS = "special tokens"
+"""The measure of how much probability goes to tokens that no text has."""
+
+
+MOST_LEFT_OUT = 0.1
+"""Share of the texts. Whoever changes a tokenizer chooses what is left out, so most of the text must be compared."""
+
 
 class QualityVerdict(StrEnum):
     """What became of the rest."""
@@ -49,7 +56,9 @@ class QualityRow(FrozenModel):
     """The worst difference that is tolerated: negative for what should not fall, positive for what should not rise."""
     verdict: QualityVerdict
     reason: str | None = None
-    """Why it was not measured."""
+    """Why it was not measured, or why texts were left out."""
+    left_out: int = 0
+    """Texts that were given and that the two models were not compared on."""
     p_value: Number | None = None
     """Of the paired t-test over seeds."""
     seeds: tuple[SeedRow, ...] = ()
@@ -95,6 +104,11 @@ class QualityRow(FrozenModel):
             reason=reason,
         )
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether so many of the texts were left out that what became of them is open."""
+        return self.left_out > MOST_LEFT_OUT * (self.left_out + self.difference.n)
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def moved(self) -> bool:
@@ -110,10 +124,12 @@ def judged_quality(difference: Estimate, margin: float) -> QualityVerdict:
 
 
 def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
-    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
+    """Lost if any part is lost, kept if every part that was measured is kept and none is incomplete, else undecided."""
     verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
-    if not verdicts:
-        return QualityVerdict.NOT_MEASURED
     if QualityVerdict.LOST in verdicts:
         return QualityVerdict.LOST
+    if any(row.is_incomplete for row in rows):
+        return QualityVerdict.UNDECIDED
+    if not verdicts:
+        return QualityVerdict.NOT_MEASURED
     return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED

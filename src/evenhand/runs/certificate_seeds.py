@@ -40,6 +40,8 @@ class SeedsComparison(FrozenModel):
     after: tuple[str, ...]
     confidence: float
     rows: tuple[SeedsRow, ...]
+    not_compared: tuple[str, ...] = ()
+    """Models whose quality could not be compared on enough of the held-out text, or not by the measures of others."""
     taken_over: tuple[TakenOver, ...] = ()
     """What of it an earlier command measured; of the first model its certificate says so."""
 

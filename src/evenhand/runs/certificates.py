@@ -87,6 +87,8 @@ class TrivialBaseline(FrozenModel):
     """From the original with the shifts to the mitigated model."""
     perplexity: QualityRow | None = None
     """From the original to the original with the shifts."""
+    special: QualityRow | None = None
+    """The share of probability on unused and special tokens, likewise."""
     reason: str | None = None
     """Why there is none."""
 
@@ -189,6 +191,13 @@ class Certificate(FrozenModel):
     def models_differ(self) -> bool:
         """Whether there was anything to measure on the model after."""
         return self.weights.any or not self.same_tokenizer or self.before.prefix != self.after.prefix
+
+    @property
+    def lacks_comparison(self) -> bool:
+        """Whether quality is undecided because held-out text was given and not compared."""
+        return self.verdict.quality is QualityVerdict.UNDECIDED and any(
+            row.is_incomplete for row in self.quality
+        )
 
     @field_validator("runs")
     @classmethod

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+LARGEST_LOG = 700.0
+"""Of a perplexity, in nats: that of more is beyond what a float holds, and is cut there."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOutLoss:
@@ -21,12 +24,14 @@ class HeldOutLoss:
     @property
     def perplexity(self) -> float:
         """Over all scored tokens."""
-        return float(math.exp(self.nats.sum() / self.tokens.sum()))
+        return math.exp(min(float(self.nats.sum() / self.tokens.sum()), LARGEST_LOG))
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """Surprise at each held-out sentence, and which sentences were read whole."""
+    """Surprise at each held-out sentence, what goes to tokens that no text has, and which were read whole."""
 
     loss: HeldOutLoss
+    special: npt.NDArray[np.float64]
+    """The probability of unused and special tokens, added up over the scored tokens of each sentence."""
     whole: npt.NDArray[np.bool_]

@@ -6,7 +6,8 @@ questions, sentence by sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +19,12 @@ from evenhand.models.capabilities import Trains
 from evenhand.models.engine.halving import attempt
 from evenhand.models.engine.memory import BatchMemory
 from evenhand.models.engine.modes import eval_mode
+from evenhand.models.engine.positions import PositionStates
+from evenhand.models.engine.transfer import on_device
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 from evenhand.models.references import ModelError
-from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -73,30 +76,60 @@ class HeldOut:
 
     def loss(self, model: nn.Module) -> HeldOutLoss:
         """The surprise of a model as it is now, on the device that it is on; its mode is left as it was."""
-        nats = np.zeros(self.sentences)
+        (logs,) = self._totals(model, _target_logs)
+        return HeldOutLoss(-logs, self.tokens)
+
+    def figures(self, model: nn.Module, *, text_tokens: Ints) -> HeldOutFigures:
+        """The surprise, and the probability of all that is no token of a text, in one pass."""
+        device = next(model.parameters()).device
+        read = partial(_target_logs_and_other_mass, text_tokens=on_device(text_tokens, device))
+        logs, special = self._totals(model, read)
+        return HeldOutFigures(HeldOutLoss(-logs, self.tokens), special, self.whole)
+
+    def _totals(self, model: nn.Module, read: _ReadStates) -> list[Floats]:
+        """What is read at each scored token, added up over the tokens of each sentence."""
         waiting, fitting = self._groups[::-1], []
+        values: list[Floats] = []
         with eval_mode(model), torch.no_grad():
             while waiting:
                 numbers = waiting.pop()
-                found = attempt(lambda: self._nats(model, numbers))  # noqa: B023 # it is called at once
+                found = attempt(lambda: self._values(model, numbers, read))  # noqa: B023 # it is called at once
                 if found is None:
                     waiting += _halves(numbers, self._rows)
                     continue
                 fitting.append(numbers)
-                np.add.at(nats, np.repeat(np.array(numbers), self.tokens[numbers]), found)
+                values.append(found)
         self._groups = fitting  # what did not fit once is not tried again after every epoch
-        return HeldOutLoss(nats, self.tokens)
+        order = np.concatenate(fitting)
+        sentences = np.repeat(order, self.tokens[order])
+        totals = np.zeros((len(values[0]), self.sentences))
+        for total, own in zip(totals, np.concatenate(values, axis=1), strict=True):
+            np.add.at(total, sentences, own)
+        return list(totals)
 
-    def _nats(self, model: nn.Module, numbers: list[int]) -> Floats:
-        """The surprise at every scored token of some sentences."""
+    def _values(self, model: nn.Module, numbers: list[int], read: _ReadStates) -> Floats:
+        """What is read at every scored token of some sentences, one row for each kind of value."""
         device = next(model.parameters()).device
         rows = [self._rows[number] for number in numbers]
         asked = TokenQuestions.of(rows, device=device)
         inputs = model_inputs(rows, pad=self._pad, device=device)
         states = self._reader.states(model, inputs, rows=asked.rows, columns=asked.columns)
-        logs = states.token_logs(torch.arange(len(states)), asked.targets)
-        nats: Floats = -logs.double().cpu().numpy()
-        return nats
+        values: Floats = torch.stack(read(states, asked.targets)).double().cpu().numpy()
+        return values
+
+
+_ReadStates = Callable[[PositionStates, torch.Tensor], tuple[torch.Tensor, ...]]
+"""From the states at places, and the token that is asked for at each, to some values for each place."""
+
+
+def _target_logs(states: PositionStates, targets: torch.Tensor) -> tuple[torch.Tensor]:
+    return (states.token_logs(torch.arange(len(states)), targets),)
+
+
+def _target_logs_and_other_mass(
+    states: PositionStates, targets: torch.Tensor, *, text_tokens: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return states.logs_and_other_mass(targets, text_tokens)
 
 
 def _halves(numbers: list[int], rows: Sequence[TokenRow]) -> list[list[int]]:

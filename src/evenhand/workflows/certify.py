@@ -24,7 +24,7 @@ from evenhand.certificate.seeds import ModelRows, compare_seeds, refuse_few_mode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import refuse_unwritable, sha256_of_file, write_text
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.models.language_model import load_language_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import family_of
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
@@ -149,11 +149,15 @@ def certify_seeds(
     refuse_unfit_models(original, mitigated)
     plan = _plan_of(original, mitigated[0], options)
 
-    def measurer_of(ref: ModelRef, folder: str) -> ModelMeasurer:
+    def measurer_of(ref: ModelRef, folder: str, *, original: LanguageModel | None = None) -> ModelMeasurer:
         monitor.note(f"Loading {ref.id}")
-        model = load_language_model(ref)
         return ModelMeasurer(
-            model, plan, folder=runs_folder(page) / folder, monitor=monitor, taken_over=taken_over
+            load_language_model(ref),
+            plan,
+            folder=runs_folder(page) / folder,
+            original=original,
+            monitor=monitor,
+            taken_over=taken_over,
         )
 
     taken_over: dict[str, TakenOver] = {}
@@ -161,7 +165,8 @@ def certify_seeds(
     measured = first.measure()
     found = []
     for number, ref in enumerate(mitigated, start=1):
-        other = measurer_of(ref, AFTER if number == 1 else f"{AFTER}-{number}")
+        folder = AFTER if number == 1 else f"{AFTER}-{number}"
+        other = measurer_of(ref, folder, original=first.model)
         bias, quality = rows_of((first, other), (measured, other.measure()), plan)
         found.append(ModelRows(name=ref.id, bias=bias, quality=quality))
     comparison = compare_seeds(original.id, found, confidence=plan.resampling.confidence)

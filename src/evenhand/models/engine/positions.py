@@ -77,6 +77,25 @@ class PositionStates:
 
         return torch.cat([self.vectors[:0].float().flatten(), *in_chunks(read, len(self), self.at_once)])
 
+    def logs_and_other_mass(self, tokens: Tensor, text_tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-probability of a token at every place, and the probability of all that is no token of a text there.
+
+        Args:
+            tokens: One for each place, on the device of the states.
+            text_tokens: Tokens that texts are made of, on the same device; the vocabulary of the head may be smaller
+                or larger.
+        """
+
+        def read(chunk: slice) -> tuple[Tensor, Tensor]:
+            logs = functional.log_softmax(self.logits(chunk), dim=-1)
+            entries = logs.shape[-1]
+            is_other = torch.ones(entries, dtype=torch.bool, device=logs.device)
+            is_other[text_tokens[text_tokens < entries]] = False
+            return logs.gather(1, tokens[chunk, None])[:, 0], logs[:, is_other].exp().sum(dim=-1)
+
+        logs, masses = zip(*in_chunks(read, len(self), self.at_once), strict=True)
+        return torch.cat(logs), torch.cat(masses)
+
     def surprise(self, tokens: Tensor, weights: Tensor) -> Tensor:
         """The weighted sum of the surprise at a token at every place, in nats."""
 

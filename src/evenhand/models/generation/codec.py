@@ -29,7 +29,7 @@ class TextCodec:
         self.encodes = bool(loaded.config.is_encoder_decoder)
         self.vocabulary = 1 + max(int(number) for number in self._tokenizer.get_vocab().values())
         """Entries that stand for a token; a model may have more, which mean nothing."""
-        self.ends = self._end_tokens()
+        self.ends = end_tokens(loaded)
         self._adds_tokens = self._tokens_of(["a"], special=True) != self._tokens_of(["a"], special=False)
         frame = {getattr(self._tokenizer, f"{name}_token_id") for name in _FRAME}
         self._frame = {*frame, *self.ends, *self.decoder_start} - {None}
@@ -89,17 +89,23 @@ class TextCodec:
             )
         return (start,)
 
-    def _end_tokens(self) -> frozenset[int]:
-        """Tokens that end a text: the tokenizer's, and those of the model that are special tokens.
 
-        A model made from another's configuration may name a number that is some word of its own vocabulary.
-        """
-        named = cast(Any, self._loaded.model).generation_config.eos_token_id
-        candidates = named if isinstance(named, list) else [named]
-        special = {*self._tokenizer.all_special_ids}
-        special |= {number for number, token in self._tokenizer.added_tokens_decoder.items() if token.special}
-        ends = [*(token for token in candidates if token in special), self._tokenizer.eos_token_id]
-        return frozenset(int(token) for token in ends if token is not None)
+def end_tokens(loaded: Loaded) -> frozenset[int]:
+    """Tokens that end a text: the tokenizer's, and those of the model that are special tokens.
+
+    A model made from another's configuration may name a number that is some word of its own vocabulary.
+    """
+    named = cast(Any, loaded.model).generation_config.eos_token_id
+    candidates = named if isinstance(named, list) else [named]
+    special = special_tokens(loaded.tokenizer)
+    ends = [*(token for token in candidates if token in special), loaded.tokenizer.eos_token_id]
+    return frozenset(int(token) for token in ends if token is not None)
+
+
+def special_tokens(tokenizer: Any) -> frozenset[int]:
+    """Tokens that a tokenizer calls special, those that were added to it among them."""
+    added = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return frozenset((*tokenizer.all_special_ids, *added))
 
 
 def _place_behind(ids: Tokens, part: Tokens) -> int:

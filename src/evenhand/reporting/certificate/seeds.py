@@ -6,6 +6,7 @@ from statistics import fmean
 
 from evenhand.reporting.certificate.bias_words import MOVES
 from evenhand.reporting.numbers import NOT_THERE, signed, signed_interval, unsigned
+from evenhand.reporting.words import listed
 from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
 
 SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
@@ -14,11 +15,17 @@ SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "ve
 def seeds_words(comparison: SeedsComparison) -> str:
     """What the table is of, and what its intervals count."""
     models = ", ".join(comparison.after[:-1]) + f" and {comparison.after[-1]}"
+    undecided = (
+        f" Quality is undecided for {listed(list(comparison.not_compared))}: it could not be compared on enough of the "
+        "held-out text, or not by the measures of the other models."
+        if comparison.not_compared
+        else ""
+    )
     return (
         f"The rest of this page is about one mitigated model. This table is about {len(comparison.after)} that the "
         f"same mitigation gave: {models}, each against {comparison.before}. After is their mean, with the standard "
         f"deviation between them. The {comparison.confidence:.0%} interval of the difference counts both the models "
-        "and what they were asked as drawn from many."
+        f"and what they were asked as drawn from many.{undecided}"
     )
 
 

@@ -19,7 +19,7 @@ from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.numbers import no_interval_words, signed, unsigned
 from evenhand.reporting.words import in_brackets, listed, unseen_words
 from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import PERCENT, QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import PERCENT, SPECIAL_TOKENS, QualityRow, QualityVerdict
 from evenhand.runs.certificates import Certificate
 from evenhand.stats.intervals import SKEWED_JACKKNIFE
 
@@ -50,6 +50,8 @@ DEFINITIONS = {
     "better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
     "lower is better.",
+    "Special tokens": "is the share of probability on tokens that no text has, such as padding, masks and unused "
+    "entries, in percent; lower is better.",
     "Accuracy": "is how often classifiers that were fine-tuned from a model label held-out examples correctly, in "
     "percent; higher is better.",
 }
@@ -58,7 +60,7 @@ DEFINITIONS = {
 _MARGIN_UNITS = {"perplexity": "%", "evidence": "%", "content": " bits"}
 _NAMED = 5
 _WHOLE = 100.0
-_LARGE = 1000
+_LARGE, _HUGE = 1e3, 1e9
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
@@ -82,7 +84,8 @@ def quality_scope(certificate: Certificate) -> str:
     """What the verdict on quality rests on: margins beyond the usual ones, and what was measured if not all was."""
     if certificate.verdict.quality is QualityVerdict.NOT_MEASURED or not is_changed(certificate):
         return ""
-    return ", ".join(part for part in (_wider_margins(certificate), _measured_quality(certificate)) if part)
+    parts = (_wider_margins(certificate), _measured_quality(certificate), _uncompared_quality(certificate))
+    return ", ".join(part for part in parts if part)
 
 
 def _wider_margins(certificate: Certificate) -> str:
@@ -111,6 +114,14 @@ def _measured_quality(certificate: Certificate) -> str:
         return ""
     verb = "was" if len(missing) == 1 else "were"
     return f"as far as it was measured ({listed(measured)}); {listed(missing)} {verb} not measured"
+
+
+def _uncompared_quality(certificate: Certificate) -> str:
+    """Why nothing less than a loss could be said, where too much of the held-out text was not compared."""
+    if not certificate.lacks_comparison:
+        return ""
+    measures = listed([row.measure for row in certificate.quality if row.is_incomplete])
+    return f"because {measures} could not be compared on enough of the held-out text"
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -146,7 +157,7 @@ def _unseen_loss(row: QualityRow) -> str:
     change = row.difference
     if row.verdict is not QualityVerdict.KEPT or change.method != SKEWED_JACKKNIFE:
         return ""
-    over_text = row.unit == PERCENT
+    over_text = row.unit == PERCENT or row.measure == SPECIAL_TOKENS
     noun = "context" if not over_text else "sentence" if change.n == change.clusters else "document"
     words = unseen_words(change.clusters, noun, what="a loss")
     return f" {words}" if words else ""
@@ -203,7 +214,7 @@ def _move_words(row: QualityRow, *, level: str) -> str:
 
 def figure_words(value: float) -> str:
     """A figure with as many decimals as say anything."""
-    return f"{value:,.0f}" if abs(value) >= _LARGE else unsigned(value, 2)
+    return f"{value:,.0f}" if _LARGE <= abs(value) < _HUGE else unsigned(value, 2)
 
 
 def change_words(row: QualityRow | BiasRow) -> str:
