@@ -141,8 +141,8 @@ def row_of(case: Case, items: Sequence[Association], peak: float, options: argpa
         case.plain(model.model, model.tokenizer, items[:32])
         slow = timed(lambda: case.plain and case.plain(model.model, model.tokenizer, items))
         plain = f"{slow:.2f} s, {slow / fast:.1f}x"
-    if case.has_peer and options.peers and (slow := minicons_seconds(case.folder, items, options.peers)):
-        minicons = f"{slow:.2f} s, {slow / fast:.1f}x"
+    if case.has_peer and options.peers and (peer := minicons_seconds(case.folder, items, options.peers)):
+        minicons = f"{peer:.2f} s, {peer / fast:.1f}x"
     cells = (
         case.what,
         f"{len(items)}",
@@ -200,7 +200,7 @@ def pair_rows(options: argparse.Namespace, folder: Path) -> Iterator[str]:
             if source.is_file()
             else f"pretrained={source}"
         )
-        lm_eval = [
+        lm_eval: list[str | Path] = [
             Path(options.peers).with_name("lm_eval"), "--model", "hf", "--model_args", f"{where},dtype=float32",
             "--tasks", folder / "task.yaml", "--device", "cpu", "--batch_size", "32", "--output_path", folder / "lm",
             "--log_samples",

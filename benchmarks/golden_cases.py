@@ -214,7 +214,7 @@ def real_model(instrument: str, _: Path) -> Recorded:
     if instrument == "association":
         options = eh.AuditOptions(limit=20, resampling=QUICK)
         return of_run(eh.audit(model, shared("stereoset", "en.json"), language="en", options=options))
-    options_of = {
+    options_of: dict[str, Callable[[], Any]] = {
         "malor": lambda: eh.MalorOptions(direction="both", limit=4, resampling=QUICK),
         "crows-pairs": lambda: CrowsPairsOptions(
             data=shared("crows_pairs", "crows_pairs_anonymized.csv"), limit=40, resampling=QUICK
@@ -267,7 +267,7 @@ def certificate(scratch: Path) -> Recorded:
     page = scratch / "certificate.html"
     eh.certify("lab:masked", "lab:masked-neutral", options=eh.CertifyOptions(resampling=QUICK), out=page)
     document = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    figures = {
+    figures: dict[str, list[float | None]] = {
         key: [value] for key, value in numbers_in(document) if "seconds" not in key and "energy" not in key
     }
     verdicts = {key: value for key, value in texts_in(document) if key.endswith("verdict")}

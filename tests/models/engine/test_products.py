@@ -16,7 +16,9 @@ from evenhand.models.engine.products import UNCHANGED, MatrixProducts, matrix_pr
 CPU = torch.device("cpu")
 ONEDNN = MatrixProducts(True, "as the test wants it")
 
-pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+ONEDNN_SETTINGS: Any = torch.backends.mkldnn
+
+pytestmark = pytest.mark.skipif(not ONEDNN_SETTINGS.is_available(), reason="this PyTorch has no oneDNN")
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +30,7 @@ def _measured_anew() -> Iterator[None]:
 
 
 def setting() -> str:
-    return str(torch.backends.mkldnn.matmul.fp32_precision)
+    return str(ONEDNN_SETTINGS.matmul.fp32_precision)
 
 
 def chosen() -> MatrixProducts:
@@ -94,14 +96,14 @@ def test_undefined_products_are_not_exact(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_user_s_own_setting_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with_speeds(monkeypatch, usual=2.0, other=1.0)
-    torch.backends.mkldnn.matmul.fp32_precision = "ieee"
+    ONEDNN_SETTINGS.matmul.fp32_precision = "ieee"
     try:
         assert chosen() == MatrixProducts(
             False, "this process had set the precision of products in fp32 to ieee"
         )
         assert setting() == "ieee"
     finally:
-        torch.backends.mkldnn.matmul.fp32_precision = "none"
+        ONEDNN_SETTINGS.matmul.fp32_precision = "none"
 
 
 def test_oneDNN_that_was_switched_off_stays_off() -> None:

@@ -14,12 +14,13 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import BLANK, OVERALL, Label, Task, filled_spans
 from evenhand.core.protocols import EVENHAND_V1, EVENHAND_V2, HEADLINE, Protocol, get_protocol
+from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
 from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import POINTS, QualityRow
+from evenhand.runs.certificate_quality import POINTS, QualityRow, QualityVerdict
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,
@@ -310,10 +311,35 @@ def _reaching(own: Estimate, score: Interval) -> Estimate:
 
 
 def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
-    """For a certificate: the difference of LMS against a margin."""
-    row = lms_difference(before, after, resampling=resampling)
-    sides = (row.first, row.second)
-    return QualityRow.judged(LMS_MEASURE, LMS_TITLE, sides, row.difference, unit=POINTS, margin=margin)
+    """For a certificate: the difference of LMS against a margin.
+
+    The starter set, which is asked where nobody names other items, is too small to show that LMS was kept within the
+    usual margin. It can show a loss; without one it does not count.
+    """
+    difference = lms_difference(before, after, resampling=resampling)
+    sides = (difference.first, difference.second)
+    row = QualityRow.judged(LMS_MEASURE, LMS_TITLE, sides, difference.difference, unit=POINTS, margin=margin)
+    is_starter = before.record.dataset.name == STARTER.name
+    if (
+        is_starter
+        and row.verdict is QualityVerdict.UNDECIDED
+        and not _could_be_kept(before, margin, resampling)
+    ):
+        reason = (
+            f"the {difference.difference.n} items of the starter set are too few to show a loss below {-margin:g} points; "
+            "name others with --data"
+        )
+        return QualityRow.not_measured(LMS_MEASURE, LMS_TITLE, reason, margin=margin, unit=POINTS)
+    return row
+
+
+def _could_be_kept(run: Run, margin: float, resampling: Resampling) -> bool:
+    """Whether the items of a run would show that LMS was kept if no answer changed."""
+    clusters = run.scores.unique("item", maintain_order=True)["cluster"].to_numpy()
+    interval = score_interval(
+        np.zeros(len(clusters)), confidence=resampling.confidence, effective=effective_items(clusters)
+    )
+    return 100 * interval.low > margin
 
 
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:

@@ -86,7 +86,9 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def figure_groups(self, options: AuditOptions) -> FigureGroups:
         """Tasks of the benchmark, both together, and their bias types."""
-        items = [item for item in _benchmark(options) if options.tasks is None or item.task in options.tasks]
+        items = [
+            item for item in benchmark_of(options) if options.tasks is None or item.task in options.tasks
+        ]
         types_of = {task.value: _bias_types(item for item in items if item.task is task) for task in Task}
         tasks = {task: types for task, types in types_of.items() if types}
         if len(tasks) == len(Task):

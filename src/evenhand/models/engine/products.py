@@ -69,7 +69,7 @@ def _enter() -> None:
     with _LOCK:
         _users += 1
         if _users == 1:
-            _matmul().fp32_precision = _PERMISSION
+            _onednn().matmul.fp32_precision = _PERMISSION
 
 
 def _leave() -> None:
@@ -77,11 +77,11 @@ def _leave() -> None:
     with _LOCK:
         _users -= 1
         if not _users:
-            _matmul().fp32_precision = _UNSET
+            _onednn().matmul.fp32_precision = _UNSET
 
 
-def _matmul() -> Any:
-    return torch.backends.mkldnn.matmul
+def _onednn() -> Any:
+    return torch.backends.mkldnn
 
 
 def matrix_products(device: torch.device, dtype: torch.dtype, kernels: Kernels) -> MatrixProducts:
@@ -96,7 +96,7 @@ def matrix_products(device: torch.device, dtype: torch.dtype, kernels: Kernels) 
 @cache
 def _measured(_threads: int) -> MatrixProducts:
     """The faster kernels that are exact enough."""
-    if not torch.backends.mkldnn.is_available() or not hasattr(torch.backends.mkldnn, "matmul"):
+    if not _onednn().is_available() or not hasattr(_onednn(), "matmul"):
         return MatrixProducts(False, "this PyTorch does not offer oneDNN for products in fp32")
     if (setting := _own_setting()) is not None:
         return MatrixProducts(False, f"this process had set {setting}")
@@ -121,9 +121,9 @@ def _own_setting() -> str | None:
     """What else has been chosen for products in fp32, if anything has."""
     if _users:  # our own permission is in force
         return None
-    if not torch.backends.mkldnn.enabled:
+    if not _onednn().enabled:
         return "torch.backends.mkldnn.enabled to False"
-    precision = _matmul().fp32_precision
+    precision = _onednn().matmul.fp32_precision
     return None if precision == _UNSET else f"the precision of products in fp32 to {precision}"
 
 
