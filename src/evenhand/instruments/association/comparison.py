@@ -326,8 +326,8 @@ def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resamplin
         and not _could_be_kept(before, margin, resampling)
     ):
         reason = (
-            f"the {difference.difference.n} items of the starter set are too few to show a loss below {-margin:g} points; "
-            "name others with --data"
+            f"the {difference.difference.n} items of the starter set are too few to exclude a loss of "
+            f"{-margin:g} points; name others with --data"
         )
         return QualityRow.not_measured(LMS_MEASURE, LMS_TITLE, reason, margin=margin, unit=POINTS)
     return row
