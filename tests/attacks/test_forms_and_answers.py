@@ -64,6 +64,19 @@ def test_a_form_in_parts_is_none_of_ours(lead: Visitor, charset: str) -> None:
     assert lead.client.post("/sign-out", content=part, headers=kind).status_code == 403
 
 
+def test_an_address_with_a_nul_is_of_no_page(
+    database: Database, visitor: Visitors, lead: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    """PostgreSQL takes no text with one."""
+    small_survey(database)
+    person = began(visitor)
+    for path in ("/s/%00", "/s/a%00/help", f"{person.page.url.path}/pictures/%00"):
+        assert person.get(path).status_code == 404, path
+    for path in ("/surveys/%00", "/projects/%00", "/reviews/%00"):
+        assert lead.get(path).status_code == 404, path
+    assert caplog.records == []
+
+
 def test_an_answer_that_cannot_be_written_is_not_in_the_log(
     database: Database, visitor: Visitors, caplog: pytest.LogCaptureFixture
 ) -> None:
