@@ -6,6 +6,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Task
+from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.runs.run import open_run, run_name
 from evenhand.stats.resampling import Resampling
 
@@ -139,6 +141,13 @@ def test_defaults_that_are_given_by_name_are_the_same_run(tmp_path: Path) -> Non
     named = replace(SMALL, score="mean-prob", inter="next-sentence", tasks=tuple(Task))
     again = eh.audit("lab:masked", options=named, name="mine", out=tmp_path)
     assert again.record.fingerprint == first.record.fingerprint
+
+
+def test_a_way_after_a_context_that_a_method_does_not_name_is_left_to_the_model() -> None:
+    methods = dict.fromkeys(map(str, Task), "denoising, mean-prob")
+    present: Any = SimpleNamespace(scoring=SimpleNamespace(methods=methods))
+    assert ASSOCIATION.other_scoring(present, replace(SMALL, inter="d", score="mean-prob")) == {}
+    assert ASSOCIATION.other_scoring(present, replace(SMALL, score="sum-log")) == {"intrasentence": "sum-log"}
 
 
 def test_a_task_that_a_run_lacks_is_said_before_a_model_is_loaded(

@@ -138,7 +138,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
             elif method is None:
                 if options.tasks is not None:
                     other[task.value] = choice.value if choice else "asked for"
-            elif choice is not None and choice_of(method) not in (None, choice.value):
+            elif choice is not None and choice_of(method) in set(type(choice)) - {choice}:
                 other[task.value] = choice.value
         return other
 
