@@ -235,6 +235,13 @@ class Instrument(ABC, Generic[Options]):
         """
         return None
 
+    def other_scoring(self, present: RunRecord, options: Options) -> Mapping[str, str]:  # noqa: ARG002
+        """By task the scoring that options ask for where a run was scored in another way.
+
+        As far as that is known before the model is loaded, which has the defaults.
+        """
+        return {}
+
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
         """Load and check what is asked, so that what is left is asking.

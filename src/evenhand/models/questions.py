@@ -147,6 +147,9 @@ FINAL_PUNCTUATION = ".!?…\"'”’»)"
 PUBLISHED_FINAL_PUNCTUATION = ".!?"
 
 
+PSEUDO_LIKELIHOOD_AFTER_CONTEXT = "pseudo-log-likelihood after the context"
+
+
 class Continuation(StrEnum):
     """How a sentence after a context is scored. The letters are those of the multilingual study."""
 
@@ -167,6 +170,18 @@ class Continuation(StrEnum):
     D = "d"
     E = "e"
     F = "f"
+
+
+def choice_of(method: str) -> str | None:
+    """The score or the way after a context that a method's name in a record stands for; None where it has neither."""
+    if method.startswith("continuation "):
+        return method.split()[1]
+    if method.startswith(Continuation.NEXT_SENTENCE.value):
+        return Continuation.NEXT_SENTENCE.value
+    if method == PSEUDO_LIKELIHOOD_AFTER_CONTEXT:
+        return Continuation.PSEUDO_LIKELIHOOD.value
+    kind = method.rpartition(", ")[2]
+    return kind if kind in set(ScoreKind) else None
 
 
 ScoredParts: TypeAlias = Sequence[LogProbabilities]

@@ -119,7 +119,28 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """All but the model and its methods."""
         from evenhand.instruments.association.scoring import audit_record
 
-        return audit_record(name, benchmark_of(options), options)
+        return audit_record(name, benchmark_of(options), options, tasks=options.tasks or tuple(Task))
+
+    def other_scoring(self, present: RunRecord, options: AuditOptions) -> Mapping[str, str]:
+        """Tasks of --task, and scores and variants that were asked for by name."""
+        from evenhand.models.measurable import method_options
+        from evenhand.models.questions import choice_of
+
+        methods = present.scoring.methods if present.scoring else {}
+        chosen = method_options(options.protocol, inter=options.inter, score=options.score)
+        asked = {Task.INTRASENTENCE: chosen.score, Task.INTERSENTENCE: chosen.inter}
+        other: dict[str, str] = {}
+        for task in benchmark_of(options).tasks:
+            method, choice = methods.get(task.value), asked[task]
+            if options.tasks is not None and task not in options.tasks:
+                if method is not None:
+                    other[task.value] = "none"
+            elif method is None:
+                if options.tasks is not None:
+                    other[task.value] = choice.value if choice else "asked for"
+            elif choice is not None and choice_of(method) in set(type(choice)) - {choice}:
+                other[task.value] = choice.value
+        return other
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""

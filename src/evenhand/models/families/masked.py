@@ -20,6 +20,7 @@ from evenhand.models.objectives.held_out import HeldOutRows, masked_rows
 from evenhand.models.objectives.pretraining import MaskedPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
+    PSEUDO_LIKELIHOOD_AFTER_CONTEXT,
     Method,
     Question,
     ScoreKind,
@@ -194,7 +195,7 @@ class SentenceAtMask:
     """
 
     tokenizer: Any
-    name: str = "pseudo-log-likelihood after the context"
+    name: str = PSEUDO_LIKELIHOOD_AFTER_CONTEXT
     description: str = (
         "geometric mean over the candidate's tokens, each at a mask of its own, given all others"
     )
