@@ -247,15 +247,13 @@ def _inputs(
     """What the certificate is made from beside its runs; what is read of text is kept, and not read twice."""
     held_out = held_out_losses(*measurers, plan.held_out)
     passages = passage_losses(*measurers, plan.passages)
-    answers, no_answers = classifier_answers(*measurers, plan)
     return CertificateInputs(
         gaps={side: dict(own.gaps) for side, own in zip((BEFORE, AFTER), measured, strict=True)},
         chosen_as_trained=plan.trained,
         mitigation=mitigation,
         held_out=held_out,
         passages=passages,
-        answers=answers,
-        no_answers=no_answers,
+        answers=classifier_answers(*measurers, plan),
         settings=_settings(plan),
     )
 

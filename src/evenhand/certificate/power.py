@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.certificate.quality_figures import ACCURACY
-from evenhand.instruments.association.comparison import LMS_MEASURE
+from evenhand.instruments.association.comparison import LMS_MEASURE, too_few_items
 from evenhand.instruments.association.instrument import AuditOptions, benchmark_of
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions, settled_of
 from evenhand.instruments.knowledge.quality import AGREEMENT, EVIDENCE, MEASURE
@@ -131,8 +131,14 @@ def _on_text(
 def _association(plan: CertificatePlan) -> Iterator[QualityPower]:
     for measurement in plan.measurements:
         if isinstance(options := measurement.options, AuditOptions):
-            items = benchmark_of(options).sampled(options.limit).items
-            clusters = np.array([item.cluster for item in items])
+            benchmark = benchmark_of(options).sampled(options.limit)
+            clusters = np.array([item.cluster for item in benchmark])
+            few = too_few_items(
+                benchmark.name, clusters, margin=plan.margins.lms, confidence=plan.resampling.confidence
+            )
+            if few is not None:
+                yield _not_measured(LMS_MEASURE, "items", plan.margins.lms, POINTS, few)
+                continue
             sample = _Sample("items", len(clusters), effective_items(clusters) / len(clusters))
             yield sample.quality(
                 LMS_MEASURE,
