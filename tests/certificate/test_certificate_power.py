@@ -39,7 +39,15 @@ def qualities_of(options: eh.CertifyOptions, original: str = "lab:decoder") -> d
 
 def test_every_quality_of_a_decoder_is_planned() -> None:
     found = qualities_of(eh.CertifyOptions())
-    assert list(found) == ["perplexity", "LMS", "knowledge", "evidence", "agreement", "accuracy"]
+    assert list(found) == [
+        "perplexity",
+        "special tokens",
+        "LMS",
+        "knowledge",
+        "evidence",
+        "agreement",
+        "accuracy",
+    ]
     assert found["perplexity"].margin == 5  # that of the lab
     assert found["accuracy"].reason == "no labelled text was given (--labelled)"
     for name in ("perplexity", "LMS", "knowledge", "evidence", "agreement"):

@@ -22,7 +22,7 @@ from evenhand.instruments.knowledge.instrument import KnowledgeOptions, settled_
 from evenhand.instruments.knowledge.quality import AGREEMENT, EVIDENCE, MEASURE
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_power import PowerCase, QualityPower
-from evenhand.runs.certificate_quality import PERCENT, POINTS
+from evenhand.runs.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS
 from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.power import MarginTest, MeanTest, ShareTest, needed_units, provable_margin
 from evenhand.stats.score_intervals import effective_items
@@ -40,6 +40,7 @@ EVIDENCE_DEVIATIONS = (0.25, 0.5)
 SHARE_WITH_PRONOUN = 0.5
 """Of the pairs whose continuations have a pronoun."""
 
+_UNKNOWN_SHARE = "how much it varies depends on the models"
 _WITHOUT_PLAN = "how much it varies depends on the texts that both models write"
 
 
@@ -106,6 +107,7 @@ def _perplexities(plan: CertificatePlan, *, is_decoder: bool) -> Iterator[Qualit
         )
         return
     yield _on_text(PERPLEXITY, plan.held_out, plan)
+    yield _not_measured(SPECIAL_TOKENS, "sentences", plan.margins.special, POINTS, _UNKNOWN_SHARE)
     if plan.passages is not None and is_decoder:
         yield _on_text(PERPLEXITY_IN_PASSAGES, plan.passages, plan, single="passages")
 
