@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from evenhand.certificate.baseline import shifted_measurer, trivial_baseline
-from evenhand.certificate.bias import bias_rows, refuse_unknown_figures
+from evenhand.certificate.bias import bias_rows, refuse_unasked_experiments, refuse_unknown_figures
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
 from evenhand.certificate.kept_answers import MEASURE_ANEW
@@ -150,6 +150,8 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
+    if mitigation and not plan.trained:
+        refuse_unasked_experiments(rows, before, mitigation.experiments)
     inputs = _inputs(plan, (ours, theirs), (before, after), mitigation)
     refuse_same_answers(pair, before, after, inputs, taken_over=ours.taken_over)
     derived = derived_fields(rows, before, after, inputs, resampling=plan.resampling)
