@@ -189,9 +189,11 @@ def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confide
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
 
-def no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    """Why no classifiers were compared."""
-    return QualityRow.not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+def no_accuracy(reason: str, *, margin: float, left_out: int = 0) -> QualityRow:
+    """Why no classifiers were compared, and on how many examples they should have been."""
+    return QualityRow.not_measured(
+        ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS, left_out=left_out
+    )
 
 
 def lms_row(
@@ -213,10 +215,16 @@ def lms_row(
             reason or "the plan has no association tests",
             margin=margin,
             unit=POINTS,
+            left_out=asked_of_one(before, after, ASSOCIATION.name),
         )
     runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
     (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=resampling)
     return row
+
+
+def asked_of_one(before: Measurements, after: Measurements, name: str) -> int:
+    """How many answers the original gave to an instrument that the mitigated model could not be asked with."""
+    return 0 if name in after.runs or name not in before.runs else len(before.runs[name].scores)
 
 
 def _growth(nats: float) -> float:

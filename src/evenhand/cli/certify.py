@@ -215,8 +215,8 @@ def certify_command(
 
     Both models answer the same questions. The page and the JSON say whether the weights changed, by how much bias fell
     (trained on or not), which occupations were pushed too far, and whether quality stayed within the margins. The exit
-    code is 5 when quality is lost and 6 when it could not be compared on the held-out text, so that a certificate can
-    gate a release; when nothing changed it is 0.
+    code is 5 when quality is lost and 6 when it could not be compared on enough texts or items, so that a certificate
+    can gate a release; when nothing changed it is 0.
 
     The runs of both models stay in a folder beside the page; a stopped certificate goes on from there, and says what it
     took over. A sample of those answers is asked again. A gate should measure everything itself: --fresh.
@@ -375,5 +375,5 @@ def show_certificate(
         say("Failed: quality is lost over the models.")
         raise typer.Exit(QUALITY_LOST)
     if certificate.lacks_comparison or (comparison is not None and comparison.not_compared):
-        say("Failed: quality could not be compared on enough of the held-out text.")
+        say("Failed: quality could not be compared on enough texts or items.")
         raise typer.Exit(QUALITY_NOT_COMPARED)

@@ -52,7 +52,7 @@ def report_command(
 
     The JSON file of a certificate is verified against the folder beside it, which every figure and sentence must follow
     from, and its figures and verdicts are printed. The exit code is 5 when quality is lost, and 6
-    when it could not be compared on the held-out text.
+    when it could not be compared on enough texts or items.
 
     **Examples**
 

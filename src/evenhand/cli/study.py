@@ -136,7 +136,7 @@ def study_command(
     `--out` gets `model/` (the mitigated model), `certificate.html`, `certificate.json` and `certificate/` (the runs
     before and after). Perplexity is measured on sentences that no training saw. Several `--balance` draw the frontier
     of bias against quality, and the certificate shows where the model that was kept lies on it. The exit code is 5
-    when quality is lost, and 6 when it could not be compared on the held-out text. A stopped study goes on when the
+    when quality is lost, and 6 when it could not be compared on enough texts or items. A stopped study goes on when the
     same command is given again.
 
     **Examples**
