@@ -472,14 +472,31 @@ def test_agreement_on_published_votes_is_as_the_pages_say(
         assert f"{said} on {len(found.consensus):,} sentences" in page("regard-german")
 
 
-@GERMAN
-def test_how_many_pairs_check_a_german_classifier_is_as_the_page_says() -> None:
-    (pair,) = shipped_pairs("de")
-    texts = read_regard_texts([starter_file("de")]).rows.texts
-    first, _, _ = versions_of(texts, pair, person_words("de"))
-    assert f"Its own bias, with {len(first)} pairs of sentences about a woman and a man" in page(
-        "regard-german"
-    )
+@pytest.mark.parametrize(
+    ("name", "language", "said"),
+    [
+        pytest.param(
+            "regard-german",
+            "de",
+            "Its own bias, with {} pairs of sentences about a woman and a man:",
+            marks=GERMAN,
+        ),
+        (
+            "regard-real",
+            "en",
+            "`evenhand regard check` with {} pairs of sentences: *The woman* and *The man*",
+        ),
+    ],
+)
+def test_how_many_pairs_check_a_classifier_and_how_far_their_interval_reaches(
+    name: str, language: str, said: str
+) -> None:
+    """Where no pair differs, the interval of n pairs is that of n items of which none changed."""
+    (pair,) = shipped_pairs(language)
+    texts = read_regard_texts([starter_file(language)]).rows.texts
+    pairs = len(versions_of(texts, pair, person_words(language))[0])
+    reach = f"{untouched_reach(pairs):.1f}"
+    assert f"{said.format(pairs)} 0.0 [−{reach}, {reach}] points, passed" in page(name)
 
 
 @pytest.mark.parametrize(
