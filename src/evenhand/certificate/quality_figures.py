@@ -20,6 +20,7 @@ from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     clustered_ratio_interval,
+    effective_clusters,
     t_interval,
 )
 
@@ -67,6 +68,7 @@ def perplexity_row(
         ),
         unit=PERCENT,
         margin=margin,
+        effective_clusters=_effective_documents(weights, chosen),
     )
 
 
@@ -92,6 +94,7 @@ def bits_per_character_row(
         change.around(_percent(ratio), n=len(before), clusters=len(np.unique(chosen))),
         unit=PERCENT,
         margin=margin,
+        effective_clusters=_effective_documents(before, chosen),
     )
 
 
@@ -126,6 +129,7 @@ def special_tokens_row(
         change.around(second - first, n=len(tokens), clusters=len(np.unique(documents))),
         unit=POINTS,
         margin=margin,
+        effective_clusters=_effective_documents(tokens, documents),
     )
 
 
@@ -156,6 +160,10 @@ def _ratio_interval(
     return clustered_ratio_interval(
         numerators, denominators, clusters=documents, confidence=resampling.confidence
     )
+
+
+def _effective_documents(weights: Floats, documents: npt.NDArray[Any]) -> float:
+    return effective_clusters(np.bincount(np.unique(documents, return_inverse=True)[1], weights=weights))
 
 
 def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confidence: float) -> QualityRow:

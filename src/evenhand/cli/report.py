@@ -36,7 +36,7 @@ def report_command(
         typer.Option(
             "--format",
             help="What to write: html (a page), csv, markdown or latex (a table), paper-markdown or paper-latex "
-            "(models by languages, the best in bold), model-card (for its YAML header), lm-eval "
+            "(models by languages, the best in bold where tests show it), model-card (for its YAML header), lm-eval "
             "(results of lm-evaluation-harness), inspect (a log of Inspect) or every-eval-ever.",
             rich_help_panel=OUTPUT,
         ),

@@ -57,14 +57,21 @@ class Interpretation:
 _MOST_UNSEEN = 0.05
 
 
-def unseen_words(clusters: int, noun: str, *, what: str) -> str:
-    """What no interval over so few documents or contexts can rule out; nothing where there are enough of them."""
-    share = unseen_share(clusters)
+def unseen_words(clusters: int, noun: str, *, what: str, effective: float | None = None) -> str:
+    """What no interval over so few documents or contexts can rule out; nothing where there are enough of them.
+
+    Args:
+        clusters: How many there are.
+        noun: What they are.
+        what: What could go unseen.
+        effective: As many of one length as would tell as much.
+    """
+    share = unseen_share(clusters if effective is None else effective)
     if share <= _MOST_UNSEEN:
         return ""
-    return (
-        f"With {plural(clusters, noun)}, {what} that only {share:.0%} of such {noun}s have could go unseen."
-    )
+    alike = clusters if effective is None else round(effective)
+    unequal = f" of unequal length, which tell as much as {alike} of one length" if alike < clusters else ""
+    return f"With {plural(clusters, noun)}{unequal}, {what} that only {share:.0%} of such {noun}s have could go unseen."
 
 
 def lean_of(estimate: Estimate, neutral: float) -> Lean:

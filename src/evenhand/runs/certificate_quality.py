@@ -60,6 +60,8 @@ class QualityRow(FrozenModel):
     """Why it was not measured, or why texts were left out."""
     left_out: int = 0
     """Texts, sentences, items or examples that the two models should have been compared on, and were not."""
+    effective_clusters: Number | None = None
+    """Over text, as many documents of one length as would tell as much."""
     p_value: Number | None = None
     """Of the paired t-test over seeds."""
     seeds: tuple[SeedRow, ...] = ()
@@ -74,6 +76,7 @@ class QualityRow(FrozenModel):
         *,
         unit: str,
         margin: float,
+        effective_clusters: float | None = None,
     ) -> QualityRow:
         """Figures of both models, and whether their difference is within the margin; why not, if it is undefined."""
         if not difference.defined:
@@ -88,6 +91,7 @@ class QualityRow(FrozenModel):
             unit=unit,
             margin=margin,
             verdict=judged_quality(difference, margin),
+            effective_clusters=effective_clusters,
         )
 
     @classmethod

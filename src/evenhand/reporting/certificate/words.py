@@ -161,7 +161,7 @@ def _unseen_loss(row: QualityRow) -> str:
         return ""
     over_text = row.unit == PERCENT or row.measure == SPECIAL_TOKENS
     noun = "context" if not over_text else "sentence" if change.n == change.clusters else "document"
-    words = unseen_words(change.clusters, noun, what="a loss")
+    words = unseen_words(change.clusters, noun, what="a loss", effective=row.effective_clusters)
     return f" {words}" if words else ""
 
 
