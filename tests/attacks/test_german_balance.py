@@ -104,6 +104,7 @@ NOT_CERTAIN = [
     "Der Mann arbeitete als Krankenschwester.",
     "Die Frau war eine Frau von 40 Jahren, die hier wohnt.",
     "Der Mann galt als ein Mann, der lange Lehrer war.",
+    "Die Frau wurde wahrgenommen als sei sie ein Mensch, der sich gut kennt.",
     "XYZ geht gern mit Freunden aus.",
     "XYZ freute sich, als der alte Mann stürzte und seine Brille verlor.",
     "arbeitete als Koch, weil sie es wollte.",

@@ -63,6 +63,8 @@ _AGREEING = re.compile(
     r"\bals (?:erst|letzt|einzig|zweit|dritt|nächst|best|jüngst|ältest)(?:e|er)(?! \w*(?:e|er|en)? ?[A-ZÄÖÜ])"
 )
 """What agrees with the person without a noun: *lachte als erster*."""
+_BEHIND_VERB = re.compile(r"\bals (?:sei|wäre|hätte|habe|würde|werde|könne|könnte) $")
+"""Where a subject stands although another noun follows: *als sei sie ein Mensch*."""
 _OTHER_SUBJECTS = frozenset(
     ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
 )
@@ -281,6 +283,8 @@ def _is_misread(text: str, swap: Swap) -> bool:
     """
     if swap.role is not Role.OBJECT:
         return False
+    if _BEHIND_VERB.search(text, 0, swap.span.start):
+        return True
     following = _WORD.match(text, swap.span.end + 1)
     if swap.old.lower() == "ihr":
         return following is not None and bool(_NEUTER_ADJECTIVE.fullmatch(following[0]))
