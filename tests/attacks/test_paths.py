@@ -22,6 +22,7 @@ from evenhand.data.label_schemes import load_scheme
 from evenhand.data.labelled import load_labelled
 from evenhand.data.winogender import occupation_shares
 from evenhand.mitigation.texts import text_sources
+from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import read_mitigation_record
 from evenhand.web.survey.definition import load_survey
 
@@ -42,6 +43,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "dataset in a language": lambda name: eh.load_dataset(name, language="en"),
     "run": eh.open_run,
     "model": eh.load,
+    "adapter": lambda name: eh.load(ModelRef(id="lab:masked", device="cpu", adapters=(name,))),
     "probes": lambda name: eh.load_probes("en", structures=name),
     "scores": lambda name: eh.evaluate(name, "starter"),
     "dataset of scores": lambda name: eh.evaluate(eh.example_scores("leaning"), name),

@@ -94,8 +94,10 @@ class NextSentencePairs:
         """One table per shard.
 
         Raises:
-            DatasetError: If a shard is missing or was changed.
+            DatasetError: If a shard is missing or was changed, or all together hold fewer or more pairs than the
+                record says.
         """
+        found = 0
         for path in self.shards(part):
             try:
                 intact = path.is_file() and remembered_sha256(path) == self.record.shards[path.name]
@@ -112,7 +114,14 @@ class NextSentencePairs:
                     f"{path} has pairs without a sentence or an answer. Make the pairs again with evenhand data "
                     "next-sentence."
                 )
+            found += len(frame)
             yield frame
+        recorded = self.record.train_pairs if part == TRAIN else self.record.test_pairs
+        if found != recorded:
+            raise DatasetError(
+                f"{self.folder} has {found:,} pairs for {part}ing, and its record says {recorded:,}. Make the pairs "
+                "again with evenhand data next-sentence."
+            )
 
 
 def _is_whole(frame: pl.DataFrame) -> bool:
