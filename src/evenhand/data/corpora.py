@@ -272,6 +272,11 @@ def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCoun
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in listed for file in _files(checked_path(path, error=DatasetError), counts)]
+    for file in files:
+        if any("\ud800" <= character <= "\udfff" for character in str(file)):
+            raise DatasetError(
+                f"The name {str(file)!r} is not UTF-8, so no record can hold it. Rename the file."
+            )
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
     return files

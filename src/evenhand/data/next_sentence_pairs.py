@@ -17,6 +17,7 @@ from pydantic import ValidationError, field_validator
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
 from evenhand.core.files import is_file_name, read_stored
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.inputs import checked_path
 from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.core.tables import panics_kept_quiet
 
@@ -136,7 +137,7 @@ def open_next_sentence_pairs(folder: str | Path) -> NextSentencePairs:
     Raises:
         DatasetError: If it is none.
     """
-    place = Path(folder)
+    place = checked_path(folder, error=DatasetError)
     try:
         if not (place / RECORD_FILE).is_file():
             raise DatasetError(
