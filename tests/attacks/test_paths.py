@@ -173,3 +173,15 @@ def test_a_text_file_whose_name_is_not_utf8_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"f\\udcfcr\.txt' is not UTF-8, so no record can hold it"):
         eh.build_pairs(tmp_path, tmp_path / "pairs.jsonl")
     assert [path.suffix for path in tmp_path.iterdir()] == [".txt"]
+
+
+def test_a_folder_of_text_that_cannot_be_looked_into_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "a.txt").write_text("She came.\n")
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(DatasetError, match=r"a\.txt cannot be read: Permission denied"):
+        list(sentences(tmp_path))

@@ -287,7 +287,12 @@ def _files(path: Path, counts: CorpusCounts) -> list[Path]:
         raise DatasetError(f"There is no file or folder {path}. Check the path.")
     if not path.is_dir():
         return [path]
-    inside = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    try:
+        inside = [
+            file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
+        ]
+    except OSError as problem:
+        raise DatasetError(f"{problem.filename or path} cannot be read: {problem.strerror}.") from None
     files = [file for file in inside if is_named(file, TEXT_ENDINGS)]
     if not files:
         raise DatasetError(
