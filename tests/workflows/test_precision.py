@@ -179,8 +179,8 @@ def test_the_command_says_it_in_the_table_the_json_and_the_page(
 ) -> None:
     data = write_table(tmp_path / "pairs.csv", map(row_of, PAIRS))
     command: Sequence[str] = (
-        "probe", str(menagerie.folder("gpt2")), "--test", "crows-pairs", "--data", str(data), "--language", "en", "--precision",
-        "bf16", "--out", str(tmp_path),
+        "probe", str(menagerie.folder("gpt2")), "--test", "crows-pairs", "--data", str(data), "--language", "en",
+        "--precision", "bf16", "--out", str(tmp_path),
     )  # fmt: skip
     first = run_evenhand_here(*command)
     assert first.returncode == 0, first.stderr
