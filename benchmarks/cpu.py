@@ -58,7 +58,7 @@ test_split: test
 output_type: multiple_choice
 doc_to_text: ""
 target_delimiter: ""
-doc_to_choice: ["{{{{sent_more}}}}", "{{{{sent_less}}}}"]
+doc_to_choice: "{{{{[sent_more, sent_less]}}}}"
 doc_to_target: 0
 metric_list: [{{metric: acc}}]
 """
@@ -273,6 +273,7 @@ def llama_rows(
         seconds, output = of_command([
             options.llama / "llama-perplexity", "-m", model, "--multiple-choice", "-bf", questions, "-c", "64",
             "-np", "32", "-t", str(torch.get_num_threads()), "-ctk", "f32", "-ctv", "f32",
+            "--override-kv", "tokenizer.ggml.add_bos_token=bool:true",  # texts begin as with the others
         ])  # fmt: skip
         right = [0, *(round(int(done) * float(share) / 100) for done, share in LLAMA_LINE.findall(output))]
         decided = [after > before for before, after in pairwise(right)]

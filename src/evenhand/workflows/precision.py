@@ -52,6 +52,9 @@ def exact_sample(
     has_weights = hasattr(backend_of(ref.id), "weights")
     if ref.precision is Precision.FP32 or layout is None or not layout.bits or not has_weights:
         return None
+    from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
+    from evenhand.models.engine.memory import is_out_of_memory
+
     exact = ref.model_copy(update={"precision": Precision.FP32})
     monitor.note(f"Asking a sample in fp32 first, to see how far scores in {ref.precision.value} are off")
     few_resamples = dataclasses.replace(options, resampling=Resampling(resamples=FEWEST_RESAMPLES))
@@ -60,6 +63,10 @@ def exact_sample(
             return _lack_of_memory(exact) or _answers(load(exact, monitor=monitor), instrument, few_resamples)
         except ModelError as problem:
             return str(problem)
+        except (RuntimeError, MemoryError) as problem:
+            if is_out_of_memory(problem):
+                return NOT_ENOUGH_MEMORY
+            raise
         finally:
             gc.collect()  # models refer to themselves
 
