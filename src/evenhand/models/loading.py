@@ -140,7 +140,7 @@ def weights_size(ref: ModelRef) -> int:
     with read_once_and_quietly() if _gguf_header(source) else nullcontext(), torch.device("meta"):
         config, _, family = _load_parts(source)
         model = getattr(transformers, family.auto_class).from_config(config)
-    return 4 * sum(weight.numel() for weight in model.parameters())
+    return 4 * int(sum(weight.numel() for weight in model.parameters()))
 
 
 def _unadapted(ref: ModelRef) -> ModelRef:
