@@ -34,6 +34,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    KernelsName,
     Memory,
     On,
     PrecisionName,
@@ -80,6 +81,7 @@ def certify_command(
         ),
     ] = None,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     trained: Annotated[
         list[str] | None,
@@ -242,7 +244,8 @@ def certify_command(
     say(f"{'Planning for' if plan else 'Certifying'} {after}")
     require_extra("hf", purpose="evenhand certify")
     references = [
-        model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
+        model_reference(text, precision=precision, device=device, kernels=kernels, memory=memory)
+        for text in (before, after)
     ]
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
@@ -280,7 +283,10 @@ def certify_command(
     if plan:
         show_power(certificate_power(references[0], references[1], options=options), json=json)
         return
-    others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
+    others = [
+        model_reference(text, precision=precision, device=device, kernels=kernels, memory=memory)
+        for text in also or ()
+    ]
     if others:
         refuse_unfit_models(references[0], [references[1], *others])
     comparison = None

@@ -59,6 +59,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    KernelsName,
     Memory,
     On,
     Resamples,
@@ -82,6 +83,7 @@ def study_command(
         ),
     ],
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
@@ -153,6 +155,7 @@ def study_command(
     ref = model_reference(
         model,
         device=device,
+        kernels=kernels,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
         memory=memory,

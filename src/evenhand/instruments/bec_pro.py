@@ -124,7 +124,11 @@ class BecProInstrument(Instrument[BecProOptions]):
     options_type = BecProOptions
     result_type = BecProResult
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("sentence",), optional=("skipped_reason",), scored=("association",)
+        SCORES_SCHEMA,
+        key=("sentence",),
+        optional=("skipped_reason",),
+        scored=("association",),
+        bits=(pl.col("log_probability") / math.log(2), pl.col("log_prior") / math.log(2)),
     )
 
     @property
@@ -311,10 +315,12 @@ class BecProPreparation(Preparation):
         )
         return sense_estimate(answers, resampling=self.options.resampling)
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Sentences, without those that show whether the model knows pronouns."""
         few = copy.copy(self)
-        few.sentences = replace(self.sentences, sentences=drawn(self.sentences.sentences, SAMPLED, generator))
+        few.sentences = replace(
+            self.sentences, sentences=drawn(self.sentences.sentences, times * SAMPLED, generator)
+        )
         few.settled = ()
         return few
 

@@ -10,6 +10,7 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -89,7 +90,12 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = CrowsPairsOptions
     result_type = CrowsPairsResult
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",), scored=("preference",)
+        SCORES_SCHEMA,
+        key=("pair",),
+        optional=("skipped_reason",),
+        scored=("preference",),
+        bits=(pl.col("more_score") / math.log(2), pl.col("less_score") / math.log(2)),
+        decisions=(("more_score", "less_score"),),
     )
 
     @property
@@ -353,9 +359,9 @@ class PairsPreparation(Preparation):
             scores=frame,
         )
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Pairs, without the exchanges that show whether a model knows the words."""
         few = copy.copy(self)
-        few.pairs = replace(self.pairs, pairs=drawn(self.pairs.pairs, SAMPLED, generator))
+        few.pairs = replace(self.pairs, pairs=drawn(self.pairs.pairs, times * SAMPLED, generator))
         few.exchanges = []
         return few

@@ -12,7 +12,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words, measure_words
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    Difference,
+    TranslationEffect,
+    different_precisions,
+)
 from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -264,3 +270,13 @@ def translation_sentence(effect: TranslationEffect) -> str:
         f"{count.items:,} of {count.of_items:,} items ({count.items / count.of_items:.0%}) have a problem in "
         f"{language_name(effect.first_language)} or {language_name(effect.second_language)}: {'; '.join(parts)}."
     )
+
+
+def precision_notes(runs: Sequence[Run]) -> list[str]:
+    """How far scores in half precision are from fp32, and whether runs differ in precision."""
+    checked = [
+        f"{run.name}: scores in {run.record.model.precision} are {run.record.precision_check}."
+        for run in runs
+        if run.record.model and run.record.precision_check
+    ]
+    return [*checked, *different_precisions(runs)]

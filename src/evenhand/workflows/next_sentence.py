@@ -208,7 +208,7 @@ def _train_head(
                 f"after {curve.last.pairs:,} pairs: right on {curve.last.accuracy:.1%} of a sample of the test pairs"
             ),
         )
-        with energy_meter(str(loaded.device)) as meter:
+        with energy_meter(str(loaded.device)) as meter, loaded.products.in_use():
             curve = training.run()
     judged = judge_pairs(judge, encoded[TEST], pad=loaded.pad_id)
     facts = HeadTraining(

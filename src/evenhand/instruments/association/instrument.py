@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from evenhand.core.items import OVERALL, Association, Benchmark, Task
+from evenhand.core.items import OVERALL, Association, Benchmark, Label, Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, PROTOCOLS, Protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
@@ -21,6 +22,7 @@ from evenhand.instruments.association.results import (
     checked_candidates,
     items_from_scores,
     predictions_json,
+    score_in_bits,
     with_later_columns,
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
@@ -76,7 +78,12 @@ class AssociationInstrument(Instrument[AuditOptions]):
     result_type = RunResult
     quality_measures = (comparison.LMS_MEASURE,)
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",), scored=("score",)
+        SCORES_SCHEMA,
+        key=("item", "label"),
+        optional=("skipped_reason",),
+        scored=("score",),
+        bits=(score_in_bits(),),
+        decisions=tuple(combinations([label.value for label in Label], 2)),
     )
 
     @property
