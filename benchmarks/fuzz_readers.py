@@ -33,7 +33,7 @@ from evenhand.data.winogender import occupation_shares
 from evenhand.lab.items import lab_benchmark
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import keep_back, text_sources
-from evenhand.models.description import describe_model
+from evenhand.workflows.models import describe_model
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card

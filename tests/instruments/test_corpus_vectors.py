@@ -12,7 +12,7 @@ import pytest
 from evenhand.core.items import Span
 from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
-from evenhand.models.capabilities import NotEmbedded
+from evenhand.models.model import NotEmbedded
 from evenhand.runs.store import Parts
 from evenhand.text.word_search import WordFinder
 

@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_items
 from evenhand.lab.world import World
-from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText
+from evenhand.models.requests import Continue, Fill, Follow
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import AnalyticModel, lab_benchmark
@@ -27,9 +27,9 @@ def model(strength: float, tag: str) -> AnalyticModel:
 
 
 def test_it_can_do_all_that_a_model_can_be_asked() -> None:
-    assert isinstance(AnalyticModel(), FillsBlanks)
-    assert isinstance(AnalyticModel(), ScoresText)
-    assert isinstance(AnalyticModel(), JudgesNextSentence)
+    assert isinstance(AnalyticModel(), Fill)
+    assert isinstance(AnalyticModel(), Continue)
+    assert isinstance(AnalyticModel(), Follow)
 
 
 @both_languages

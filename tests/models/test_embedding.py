@@ -16,7 +16,8 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import Span
 from evenhand.models import embedding
-from evenhand.models.capabilities import Embeds, NotEmbedded
+from evenhand.models.model import NotEmbedded
+from evenhand.models.requests import Embed
 from evenhand.models.embedding import WordEmbedder
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.memory import MemoryBudget
@@ -249,7 +250,7 @@ def test_a_model_that_cannot_be_asked_for_hidden_states_is_refused(tmp_path: Pat
 
 @pytest.mark.parametrize("family", list(FAMILIES.values()), ids=list(FAMILIES))
 def test_every_family_embeds(menagerie: Zoo, family: Family) -> None:
-    assert isinstance(menagerie.model(zoo.names(family)[0]), Embeds)
+    assert isinstance(menagerie.model(zoo.names(family)[0]), Embed)
 
 
 def test_half_precision_gives_single_precision_vectors(menagerie: Zoo) -> None:

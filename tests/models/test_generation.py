@@ -12,7 +12,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
-from evenhand.models.capabilities import Generates
+from evenhand.models.requests import Write
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
 from evenhand.models.generation.batches import WINDOW_ROWS
@@ -223,7 +223,7 @@ def test_prompts_without_room_for_new_tokens_are_told_beforehand(gpt2: LanguageM
 def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 
-    assert Generates not in model.capabilities
+    assert Write not in model.capabilities
     with pytest.raises(EvenhandError, match=r"cannot write texts\. .* Use decoders and encoder-decoders"):
         model.generate(["The man"])
 

@@ -20,7 +20,8 @@ from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_benchmark
 from evenhand.models import language_model
-from evenhand.models.capabilities import Embeds, FillsBlanks, JudgesNextSentence, ScoresText, Trains, require
+from evenhand.models.model import require
+from evenhand.models.requests import Continue, Embed, Fill, Follow, Train
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.references import ModelError
@@ -79,7 +80,7 @@ def test_a_fake_model_goes_through_a_probe(quick: Resampling) -> None:
 
 
 @pytest.mark.usefixtures("once_without_gate")
-@pytest.mark.parametrize("capability", [FillsBlanks, ScoresText])
+@pytest.mark.parametrize("capability", [Fill, Continue])
 def test_probes_need_blanks_or_texts_only(capability: type, quick: Resampling) -> None:
     model = FakeModel(one_bit, capabilities=[capability])
     run = eh.probe(model, "malor", options=MalorOptions(experiment="he-she", resampling=quick))
@@ -132,13 +133,13 @@ class Plain:
 @pytest.mark.parametrize(
     ("name", "capabilities", "inter"),
     [
-        ("bert", (FillsBlanks, JudgesNextSentence), None),
-        ("gpt2", (ScoresText,), None),
-        ("gpt2", (ScoresText,), "orig"),
-        ("gpt2", (ScoresText,), "b"),
-        ("gpt2", (ScoresText,), "c"),
-        ("gpt2", (ScoresText,), "e"),
-        ("gpt2", (ScoresText,), "full-per-alone"),
+        ("bert", (Fill, Follow), None),
+        ("gpt2", (Continue,), None),
+        ("gpt2", (Continue,), "orig"),
+        ("gpt2", (Continue,), "b"),
+        ("gpt2", (Continue,), "c"),
+        ("gpt2", (Continue,), "e"),
+        ("gpt2", (Continue,), "full-per-alone"),
     ],
 )
 def test_plain_text_gives_the_scores_of_the_engine(
@@ -167,7 +168,7 @@ def test_a_next_sentence_head_is_loaded_only_for_what_needs_it(
     monkeypatch.setattr(language_model, "load_judge", lambda loaded: loads.append(loaded.ref.id))
     model = LanguageModel(menagerie.model("bert").loaded)
     MALOR.prepare(model, MalorOptions(experiment="he-she", resampling=quick))
-    require(model, Trains, purpose="be trained")
+    require(model, Train, purpose="be trained")
     model.score_texts(["The baker likes bread."])
     assert loads == []
 
@@ -210,13 +211,13 @@ def test_progress_counts_every_item_once(options: AuditOptions) -> None:
     ("capabilities", "task", "method_options", "message"),
     [
         (
-            (FillsBlanks,),
+            (Fill,),
             Task.INTERSENTENCE,
             MethodOptions(),
-            r"needs a model that .*JudgesNextSentence.*ScoresText",
+            r"needs a model that .*Follow.*Continue",
         ),
-        ((JudgesNextSentence,), Task.INTRASENTENCE, MethodOptions(), r"FillsBlanks.*lab:masked"),
-        ((ScoresText,), Task.INTRASENTENCE, MethodOptions(MULTILINGUAL_2023), "Use evenhand.v2"),
+        ((Follow,), Task.INTRASENTENCE, MethodOptions(), r"Fill.*lab:masked"),
+        ((Continue,), Task.INTRASENTENCE, MethodOptions(MULTILINGUAL_2023), "Use evenhand.v2"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_by_name(
@@ -230,7 +231,7 @@ def test_what_a_model_cannot_do_is_refused_by_name(
 
 def test_a_candidate_is_asked_about_by_its_own_sentence() -> None:
     """The first version gave the context with its blank filled instead."""
-    model = TextModel(FakeModel({}, capabilities=[ScoresText]))
+    model = TextModel(FakeModel({}, capabilities=[Continue]))
     item = intra(
         context="the baker was BLANK.",
         texts=["The baker was kind.", "The baker was rude.", "The baker was six."],
@@ -246,7 +247,7 @@ def test_a_candidate_is_asked_about_by_its_own_sentence() -> None:
 
 
 def test_tasks_follow_from_capabilities(options: AuditOptions) -> None:
-    run = eh.audit(FakeModel(likes_short_texts, capabilities=[FillsBlanks]), "starter", options=options)
+    run = eh.audit(FakeModel(likes_short_texts, capabilities=[Fill]), "starter", options=options)
 
     assert set(run.result.tasks) == {"intrasentence"}
 
@@ -259,7 +260,7 @@ def test_a_model_that_cuts_the_context_otherwise_is_told_apart_no_further() -> N
                 for text, score in zip(texts, super().score_texts(texts), strict=True)
             ]
 
-    model = Merging(likes_short_texts, capabilities=[ScoresText])
+    model = Merging(likes_short_texts, capabilities=[Continue])
     with pytest.raises(ModelError, match="other tokens than its context"):
         eh.audit(model, "starter", options=AuditOptions(limit=1, tasks=(Task.INTERSENTENCE,)))
 
@@ -284,7 +285,7 @@ def test_a_fake_model_with_vectors_goes_through_the_cosine_test(tmp_path: Path, 
     ]
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(["sentid\tsentence", *rows, ""]), encoding="utf-8")
-    model = FakeModel({}, capabilities=[Embeds])
+    model = FakeModel({}, capabilities=[Embed])
     run = eh.probe(model, "cosine", options=CosineOptions(data=file, resampling=quick))
 
     assert run.record.model is not None

@@ -12,7 +12,7 @@ from zoo_fixtures import Zoo
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import PairDirection, SentencePair, Span
-from evenhand.models.description import describe_model
+from evenhand.workflows.models import describe_model
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError

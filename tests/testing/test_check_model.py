@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_names
-from evenhand.models.capabilities import FillsBlanks, ScoresText, TextScore, Trains
+from evenhand.models.requests import Continue, Fill, Train
 from evenhand.testing import AnalyticModel, FakeModel, ModelSamples, check_model
 
 
@@ -44,7 +44,7 @@ def test_models_of_every_family_conform(menagerie: Zoo, name: str) -> None:
 
 def test_models_without_weights_conform() -> None:
     check_model(FakeModel(lambda text: 1 / (1 + len(text))))
-    check_model(FakeModel({}, otherwise=0.5, capabilities=[FillsBlanks]))
+    check_model(FakeModel({}, otherwise=0.5, capabilities=[Fill]))
     check_model(eh.load("fake:anything"))
     check_model(AnalyticModel(), lab_samples())
 
@@ -101,8 +101,8 @@ def test_answers_that_change_are_found() -> None:
 
 
 def test_a_capability_that_is_claimed_without_its_methods_is_found() -> None:
-    with pytest.raises(AssertionError, match="claims Trains and lacks"):
-        check_model(FakeModel({}, otherwise=0.5, capabilities=[Trains]))
+    with pytest.raises(AssertionError, match="claims Train and lacks"):
+        check_model(FakeModel({}, otherwise=0.5, capabilities=[Train]))
 
 
 def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
@@ -110,8 +110,8 @@ def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
         def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
             return [TextScore(tokens=(text,), log_probabilities=(-1.0,)) for text in texts]
 
-    with pytest.raises(AssertionError, match="does not claim ScoresText and answers all the same"):
-        check_model(Loose({}, otherwise=0.5, capabilities=[FillsBlanks]))
+    with pytest.raises(AssertionError, match="does not claim Continue and answers all the same"):
+        check_model(Loose({}, otherwise=0.5, capabilities=[Fill]))
 
 
 def test_an_error_of_another_kind_is_found() -> None:
@@ -131,7 +131,7 @@ def test_a_signature_that_differs_is_found() -> None:
             return super().score_texts(sentences)
 
     with pytest.raises(AssertionError, match="score_texts of fake:model takes no texts"):
-        check_model(Narrow({}, otherwise=0.5, capabilities=[ScoresText]))
+        check_model(Narrow({}, otherwise=0.5, capabilities=[Continue]))
 
 
 def test_a_text_that_is_too_long_must_be_refused() -> None:
@@ -139,7 +139,7 @@ def test_a_text_that_is_too_long_must_be_refused() -> None:
         longest_input = 10
 
     with pytest.raises(AssertionError, match="beyond the 10 tokens"):
-        check_model(Endless({}, otherwise=0.5, capabilities=[ScoresText]))
+        check_model(Endless({}, otherwise=0.5, capabilities=[Continue]))
 
 
 def test_a_fake_model_tells_what_its_table_lacks() -> None:

@@ -15,7 +15,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.api import ApiError, Endpoint
 from evenhand.models.backends.api.echo import EchoError, read_echo
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.capabilities import Generates, ScoresText
+from evenhand.models.requests import Continue, Write
 from evenhand.runs.store import Parts
 
 TEXTS = ("She opened the house.", "The children went home.", "It was cold")
@@ -39,7 +39,7 @@ def test_scores_of_a_right_server_are_the_log_probabilities_of_its_model(
 
     scores = model.score_texts(TEXTS)
 
-    assert model.capabilities == {Generates, ScoresText}
+    assert model.capabilities == {Write, Continue}
     pairs = PairModel()
     for text, score in zip(TEXTS, scores, strict=True):
         tokens = tokenise(text)
@@ -76,13 +76,13 @@ def test_a_wrong_server_scores_nothing_and_says_why(server: ApiServer, manner: s
         match=rf"cannot be asked for .* this one has Generates. .* failed the self-test .*({reason})",
     ):
         model.score_texts(TEXTS)
-    assert model.capabilities == {Generates}
+    assert model.capabilities == {Write}
 
 
 def test_the_chat_endpoint_scores_nothing(server: ApiServer) -> None:
     model = model_of(server, endpoint=Endpoint.CHAT)
 
-    assert model.capabilities == {Generates}
+    assert model.capabilities == {Write}
     with pytest.raises(EvenhandError, match="the chat endpoint gives no log-probabilities of a prompt"):
         model.score_texts(TEXTS)
     assert not any(request.get("echo") for request in server.requests)
@@ -95,7 +95,7 @@ def test_a_server_that_is_down_during_the_self_test_has_not_failed_it(server: Ap
     with pytest.raises(ApiError, match="failed 6 times"):
         _ = model.capabilities
     server.always = None
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
 
 
 def test_the_self_test_runs_once(server: ApiServer) -> None:
@@ -111,7 +111,7 @@ def test_the_self_test_runs_once(server: ApiServer) -> None:
 
 def test_a_text_that_occurs_twice_is_asked_for_once(server: ApiServer) -> None:
     model = model_of(server)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.requests.clear()
 
     scores = model.score_texts([TEXTS[0], TEXTS[1], TEXTS[0]])
@@ -131,7 +131,7 @@ def test_a_model_with_a_prefix_is_not_scored_without_it(server: ApiServer) -> No
 def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     model = model_of(server, concurrency=1)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.requests.clear()
     server.faults = ["", "message odd"]
 
@@ -146,7 +146,7 @@ def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None
 
 def test_a_server_that_loses_its_echo_after_the_self_test_is_noticed(server: ApiServer) -> None:
     model = model_of(server)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.manner = "echo ignored"
 
     with pytest.raises(ApiError, match=r"gives no score for 'She opened the house\.': it does not repeat"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.models.capabilities import Model, ScoresText, TextScore
+from evenhand.models.model import Model
+from evenhand.models.requests import Continue
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.records import ModelRecord
 
@@ -17,7 +18,7 @@ class WordyModel:
     ref: ModelRef
     nats_per_letter: float
 
-    capabilities = frozenset({ScoresText})
+    capabilities = frozenset({Continue})
 
     @property
     def record(self) -> ModelRecord:
