@@ -16,8 +16,8 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, statistics_record
-from evenhand.models.requests import Continue, Write
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Continue, Write
 from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.figures import Figure

@@ -16,15 +16,15 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import Span
 from evenhand.models import embedding
-from evenhand.models.model import NotEmbedded
-from evenhand.models.requests import Embed
 from evenhand.models.embedding import WordEmbedder
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.runners import padded
 from evenhand.models.families import FAMILIES, Family
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.model import NotEmbedded
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Embed
 
 WORDS = [
     ("The librarian was very quiet.", "librarian"),

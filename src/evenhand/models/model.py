@@ -11,7 +11,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.items import BLANK
@@ -227,7 +227,7 @@ class Model(ABC):
         """Answers about each text; what cannot be asked is an error here, and no reason to skip."""
         answers = dict(zip(requests, self.answer(list(requests.values())), strict=True))
         for text, answer in answers.items():
-            if answer.problem:
+            if answer.problem and not answer.log_probs:
                 raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {answer.problem}.")
         return [answers[text] for text in texts]
 
@@ -400,7 +400,7 @@ def check_requests(requests: Sequence[ScoringRequest]) -> None:
 
 
 def _finite(answer: Answer) -> Answer:
-    return answer if all(map(math.isfinite, answer.log_probs)) else Answer(problem=NOT_FINITE)
+    return answer if all(map(math.isfinite, answer.log_probs)) else replace(answer, problem=NOT_FINITE)
 
 
 def _written(answers: Sequence[Answer]) -> bytes:

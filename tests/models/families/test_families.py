@@ -10,10 +10,9 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import Task
 from evenhand.core.registry import PluginError
+from evenhand.instruments.association.ways import Continuation, MethodOptions, choose_method
 from evenhand.models.families import FAMILIES, recognise
 from evenhand.models.families.masked import MaskedFamily
-from evenhand.models.measurable import choose_method
-from evenhand.models.questions import Continuation
 from evenhand.models.references import ModelError
 
 
@@ -83,7 +82,8 @@ def test_published_letters_and_names_that_explain_themselves_mean_the_same(
 ) -> None:
     model = menagerie.model("gpt2")
     methods = [
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2", inter=way) for way in (letter, name)
+        choose_method(model, Task.INTERSENTENCE, MethodOptions.named("evenhand.v2", inter=way))
+        for way in (letter, name)
     ]
 
     assert methods[0] == methods[1]

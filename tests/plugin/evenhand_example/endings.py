@@ -146,7 +146,6 @@ class EndingsPreparation(Preparation):
         return Run(record=self.record, results=(self._result(frame["first"].to_list()),), scores=frame)
 
     def _prefers_first(self, item: Ending) -> bool:
-        assert isinstance(self.model, Continue)
         texts = [f"{item.opening} {word}{self.options.mark}" for word in (item.first, item.second)]
         first, second = (score.total for score in self.model.score_texts(texts))
         return first > second
