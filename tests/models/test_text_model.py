@@ -52,7 +52,7 @@ def test_a_fake_model_goes_through_an_audit(options: AuditOptions) -> None:
     assert (run.record.model.id, run.record.model.family) == ("fake:short", "fake")
     assert set(run.result.tasks) == {"intrasentence", "intersentence", "overall"}
     by_id = scores_by_candidate(run)
-    for item in eh.load_dataset("starter").of_task(Task.INTERSENTENCE)[:6]:
+    for item in eh.load_dataset("starter").sampled(6).of_task(Task.INTERSENTENCE):
         for candidate in item.candidates:
             assert by_id[candidate.id] == pytest.approx(likes_short_texts(f"{item.context} {candidate.text}"))
 

@@ -20,15 +20,17 @@ from evenhand.testing import AnalyticModel, FakeModel, ModelSamples, check_model
 def lab_samples(language: str = "en") -> ModelSamples:
     """Sentences that the lab's grammar makes, which its models know; unrelated candidates are impossible there."""
     intra, inter = (lab_benchmark(language).of_task(task)[0] for task in Task)
-    words = tuple(
-        candidate.word or "" for candidate in intra.candidates if candidate.label is not Label.UNRELATED
+    possible, following = (
+        [candidate for candidate in item.candidates if candidate.label is not Label.UNRELATED]
+        for item in (intra, inter)
     )
+    words = tuple(candidate.word or "" for candidate in possible)
     return ModelSamples(
         context=intra.context,
         words=words,
         texts=tuple(intra.context.replace(BLANK, word) for word in words),
         first=inter.context,
-        seconds=tuple(candidate.text for candidate in inter.candidates),
+        seconds=tuple(candidate.text for candidate in following),
     )
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from builders import inter
 from zoo_fixtures import Zoo
 
 from evenhand.core.items import Task
@@ -86,6 +87,10 @@ def test_published_letters_and_names_that_explain_themselves_mean_the_same(
         for way in (letter, name)
     ]
 
-    assert methods[0] == methods[1]
+    item = inter()
+    asked, same = ([own.requests(item, candidate) for candidate in item.candidates] for own in methods)
+    values = [[-1.0, -2.0], [-3.0, -5.0, -4.0], [-6.0]][: len(asked[0])]
+    assert asked == same
+    assert methods[0].combine(values) == methods[1].combine(values)
     assert methods[0].name == f"continuation {letter}"
     assert Continuation[letter.upper()] is Continuation(letter)
