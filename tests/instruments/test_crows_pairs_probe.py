@@ -160,7 +160,7 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(menagerie: Zoo) -> Non
     result = result_of(run)
     assert (result.all.n, len(run.scores)) == (1, 7)
     assert {skipped.reason: skipped.examples for skipped in result.skipped} == {
-        "the input is longer than the 130 tokens that the model takes": ("long", "longer"),
+        "the input is longer than 130 tokens": ("long", "longer"),
         "the sentences are too long to find the tokens that they share": ("longest",),
         "the pair has one sentence only": ("alone",),
         "the two sentences share no token": ("strange",),

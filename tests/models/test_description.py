@@ -18,7 +18,7 @@ def test_a_model_in_this_process_tells_about_its_weights(menagerie: Zoo) -> None
     facts = describe_model(menagerie.model("bert"))
 
     assert facts["family"] == "masked"
-    assert facts["capabilities"] == "Fill, Continue, Follow, Embed, Train"
+    assert facts["capabilities"] == "Fill, Recover, Follow, Embed, Train"
     assert facts["class"] == "BertForMaskedLM"
     assert facts["intrasentence"].startswith("yes, by stepwise-blank")
     assert facts["intersentence"].startswith("yes, by next-sentence")
