@@ -57,7 +57,7 @@ def check_model(model: Model, samples: ModelSamples | None = None) -> None:
     _check_identity(model)
     _check_signatures(model)
     for capability in CAPABILITIES:
-        if capability in _CALLS and capability not in model.capabilities | model.also_answers:
+        if capability in _CALLS and capability not in model.capabilities:
             _check_refusal(model, capability, chosen)
     for capability, check in _CHECKS.items():
         if capability in model.capabilities:
@@ -100,7 +100,6 @@ def _check_refusal(model: Model, capability: type, samples: ModelSamples) -> Non
 _CALLS: Mapping[type, Callable[[Model, ModelSamples], object]] = {
     Fill: lambda model, samples: model.score_fills(samples.context, samples.words),
     Continue: lambda model, samples: model.answer([Continue("", samples.texts[0])]),
-    Recover: lambda model, samples: model.answer([Recover(samples.texts[0])]),
     Follow: lambda model, samples: model.score_followers(samples.first, samples.seconds),
     Embed: lambda model, samples: model.embed_words(samples.texts[:1], [Span(0, len(samples.texts[0]))]),
     Write: lambda model, samples: list(model.generate(samples.texts[:1], _SHORT)),
