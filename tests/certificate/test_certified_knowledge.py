@@ -26,9 +26,9 @@ from evenhand.instruments.knowledge.quality import (
     nothing_to_lose,
     quality_of_runs,
 )
-from evenhand.models.capabilities import FillsBlanks
 from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Fill
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
@@ -48,7 +48,7 @@ NONSENSE = {sentence.text.replace("BLANK", sentence.nonsense) for sentence in SE
 
 def run_of(name: str, probability: Callable[[str], float], settled: SettledSet = SETTLED) -> Run:
     model = FakeModel(
-        lambda text: 1e-6 if text in NONSENSE else probability(text), name=name, capabilities=(FillsBlanks,)
+        lambda text: 1e-6 if text in NONSENSE else probability(text), name=name, capabilities=(Fill,)
     )
     return KNOWLEDGE.prepare(model, KnowledgeOptions(data=settled, resampling=FEW), name=name).measure()
 

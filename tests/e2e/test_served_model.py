@@ -19,10 +19,10 @@ from zoo_fixtures import Zoo
 from evenhand.models.backends.api import ApiError, ApiOptions
 from evenhand.models.backends.api.client import RequestRefusedError
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.capabilities import Generates
 from evenhand.models.generation import Finish, GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Write
 
 pytestmark = pytest.mark.torch
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_answered_is_refused(address: str) -> None:
         list(model_at(address, "smal").generate(PROMPTS, SAMPLED))
     with pytest.raises(RequestRefusedError, match=r"The prompt has \d+ tokens"):
         list(model_at(address).generate(["word " * 500], SAMPLED))
-    assert model_at(address).capabilities == {Generates}
+    assert model_at(address).capabilities == {Write}
     for content in ({}, {"prompt": "a", "n": 2}, {"prompt": "a", "temperature": -1}, {"prompt": ["a"]}):
         answer = httpx.post(f"{address}/completions", json={"model": "small", **content})
         assert answer.status_code == httpx.codes.BAD_REQUEST

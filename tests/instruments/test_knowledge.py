@@ -25,7 +25,7 @@ from evenhand.instruments.settled_scoring import UNEVEN
 from evenhand.lab.corpus import language
 from evenhand.lab.items import lab_settled
 from evenhand.lab.world import World
-from evenhand.models.capabilities import FillsBlanks, ScoresText
+from evenhand.models.requests import Continue, Fill
 from evenhand.runs.comparison import compare
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
@@ -78,7 +78,7 @@ def measured(model: Any, path: Path) -> KnowledgeResult:
     return result
 
 
-BLANKS = (FillsBlanks,)
+BLANKS = (Fill,)
 
 
 def test_who_knows_is_right_every_time_by_as_many_bits(royal: Path) -> None:
@@ -213,7 +213,7 @@ def test_where_no_opening_leaves_room_agreement_says_so(royal: Path, monkeypatch
 
 
 def test_a_model_that_only_fills_blanks_has_no_agreement(royal: Path) -> None:
-    found = measured(FakeModel(knows, capabilities=(FillsBlanks, ScoresText)), royal)
+    found = measured(FakeModel(knows, capabilities=(Fill, Continue)), royal)
     assert not found.agreement.defined
     assert "does not write" in str(found.agreement.reason)
 

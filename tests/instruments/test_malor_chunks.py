@@ -26,8 +26,8 @@ from evenhand.instruments.malor.questions import (
     probe_questions,
     question_chunks,
 )
-from evenhand.models.capabilities import ScoresText
 from evenhand.models.engine import rereading
+from evenhand.models.requests import Continue
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
@@ -73,7 +73,7 @@ def test_a_sentence_of_both_directions_is_asked_once() -> None:
         texts[text] += 1
         return 0.5 ** (1 + len(text) % 7)
 
-    probe(FakeModel(probability, capabilities=[ScoresText]), small_probes("en"), options=BOTH)
+    probe(FakeModel(probability, capabilities=[Continue]), small_probes("en"), options=BOTH)
     assert set(texts.values()) == {1}
 
 

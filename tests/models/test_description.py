@@ -7,28 +7,29 @@ from pathlib import Path
 import pytest
 from zoo_fixtures import Zoo
 
-from evenhand.models.capabilities import FillsBlanks
-from evenhand.models.description import describe_model, weights_digest
+from evenhand.models.description import weights_digest
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Fill
 from evenhand.testing import FakeModel
+from evenhand.workflows.models import describe_model
 
 
 def test_a_model_in_this_process_tells_about_its_weights(menagerie: Zoo) -> None:
     facts = describe_model(menagerie.model("bert"))
 
     assert facts["family"] == "masked"
-    assert facts["capabilities"] == "FillsBlanks, ScoresText, JudgesNextSentence, Embeds, Trains"
+    assert facts["capabilities"] == "Fill, Recover, Follow, Embed, Train"
     assert facts["class"] == "BertForMaskedLM"
     assert facts["intrasentence"].startswith("yes, by stepwise-blank")
     assert facts["intersentence"].startswith("yes, by next-sentence")
 
 
 def test_a_model_elsewhere_tells_its_capabilities_and_tasks() -> None:
-    facts = describe_model(FakeModel({}, capabilities=[FillsBlanks]))
+    facts = describe_model(FakeModel({}, capabilities=[Fill]))
 
     assert facts == {
         "family": "fake",
-        "capabilities": "FillsBlanks",
+        "capabilities": "Fill",
         "intrasentence": facts["intrasentence"],
         "intersentence": facts["intersentence"],
     }

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
-from evenhand.models.capabilities import ScoresText
+from evenhand.models.requests import Continue
 from evenhand.reporting.page import render_page
 from evenhand.reporting.plotting import Mark, shown_runs
 from evenhand.reporting.views import VIEWS, View
@@ -42,7 +42,7 @@ class ColourInstrument(Instrument[InstrumentOptions]):
     version = "colour.v1"
     title = f"Colours {HOSTILE}"
     summary = f"How red a model is {HOSTILE}."
-    needs = (ScoresText,)
+    needs = (Continue,)
     options_type = InstrumentOptions
     result_type = ColourResult
 

@@ -17,7 +17,7 @@ from evenhand.core.files import sha256_of_file
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
-from evenhand.models.capabilities import FillsBlanks
+from evenhand.models.requests import Fill
 from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_files import (
     fingerprint_of_certificate,
@@ -51,7 +51,7 @@ def settled(name: str, *, doubtful: int) -> Run:
     """A model that knows all settled sentences but some."""
     chosen = load_settled("en").first(60)
     right = {sentence.text.replace("BLANK", sentence.right) for sentence in chosen.sentences[doubtful:]}
-    model = FakeModel(lambda text: 0.4 if text in right else 0.1, name=name, capabilities=(FillsBlanks,))
+    model = FakeModel(lambda text: 0.4 if text in right else 0.1, name=name, capabilities=(Fill,))
     options = KnowledgeOptions(data=chosen, resampling=RESAMPLING)
     return KNOWLEDGE.prepare(model, options, name=name).measure()
 

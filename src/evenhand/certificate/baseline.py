@@ -29,7 +29,7 @@ from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.chosen_probes import probes_of
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
+from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer, WordScorer
 from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFinder, finder_for
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
@@ -236,7 +236,7 @@ def _log_odds(scorer: WordScorer, questions: Sequence[OpenQuestion]) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
-def _odds(answers: Sequence[Answer]) -> float:
+def _odds(answers: Sequence[WordAnswer]) -> float:
     """Of the pairs of which both terms have an answer."""
     logs = np.array([answer.log_probability for answer in answers]).reshape(2, -1)
     male, female = logs[:, np.isfinite(logs).all(axis=0)]

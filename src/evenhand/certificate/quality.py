@@ -13,10 +13,10 @@ from functools import partial
 
 from evenhand.certificate.measuring import ModelMeasurer, sentence_rows
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
-from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Train
 from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses, UncomparedText
 from evenhand.runs.held_out_losses import HeldOutFigures
 from evenhand.training.passages import LONG_ENOUGH, passage_rows, reads_passages
@@ -101,7 +101,7 @@ def incomparable_text(before: LanguageModel, after: LanguageModel) -> str | None
             f"a {before.family.name} model and a {after.family.name} model are asked different questions, so their "
             "figures on text do not compare"
         )
-    if not has_capability(before, Trains):
+    if not before.has_capability(Train):
         return "it is not defined for models that write whole sentences anew"
     return None
 

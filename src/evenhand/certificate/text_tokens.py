@@ -12,11 +12,11 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.models.capabilities import Generates, has_capability
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.generation.codec import end_tokens, special_tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows, sentinels_of
+from evenhand.models.requests import Write
 
 _KEPT_FREE = re.compile(r"[\[<]\|?(unused|reserved)\w*\|?[\]>]|madeupword\d+", re.IGNORECASE)
 """Entries without a use, as tokenizers name them: [unused7], <unused7>, <|reserved_special_token_7|>."""
@@ -33,7 +33,7 @@ def text_tokens(model: LanguageModel, rows: HeldOutRows) -> npt.NDArray[np.int64
     free = {token for piece, token in vocabulary.items() if _KEPT_FREE.fullmatch(piece)}
     tokens = {*vocabulary.values()} - special_tokens(model.tokenizer) - free
     tokens |= {token for row in rows.rows for token in row.targets}
-    if has_capability(model, Generates):
+    if model.has_capability(Write):
         tokens |= end_tokens(model.loaded)
     if model.family is SENTINEL:
         tokens |= {*sentinels_of(model.tokenizer)}

@@ -46,10 +46,10 @@ from evenhand.instruments.instrument import (
     statistics_record,
 )
 from evenhand.instruments.settled_scoring import NONSENSE_EVERY, ask_settled, sense_estimate
-from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
-from evenhand.models.capabilities import FillsBlanks, Model
+from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer, WordScorer
+from evenhand.models.model import Model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.text_model import measurable
+from evenhand.models.requests import Fill
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure, FigureGroups
@@ -120,7 +120,7 @@ class BecProInstrument(Instrument[BecProOptions]):
     version = "bec-pro.v1"
     title = "BEC-Pro"
     summary = "Whether a profession makes the gender that mostly works in it more likely than the other."
-    needs = (FillsBlanks,)
+    needs = (Fill,)
     options_type = BecProOptions
     result_type = BecProResult
     scores_layout = ScoresLayout(
@@ -264,7 +264,7 @@ class BecProPreparation(Preparation):
     ) -> None:
         self.options = options
         self.sentences = sentences.sampled(options.limit)
-        self.scorer = WordScorer(measurable(model))
+        self.scorer = WordScorer(model)
         mask = getattr(self.scorer.model.tokenizer, "mask_token", None)
         if mask is None or self.scorer.by_sentence:
             raise ModelError(
@@ -325,7 +325,7 @@ class BecProPreparation(Preparation):
         return few
 
 
-def _frame(sentences: ProfessionSentences, answers: Iterable[Answer]) -> pl.DataFrame:
+def _frame(sentences: ProfessionSentences, answers: Iterable[WordAnswer]) -> pl.DataFrame:
     following = iter(answers)
     rows = []
     for sentence in sentences:

@@ -40,9 +40,9 @@ from evenhand.instruments.instrument import (
     statistics_record,
 )
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
-from evenhand.models.capabilities import EmbeddingModel, Embeds, NotEmbedded
+from evenhand.models.model import Model, NotEmbedded
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.text_model import measurable
+from evenhand.models.requests import Embed
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure, FigureGroups
@@ -108,7 +108,7 @@ class CosineInstrument(Instrument[CosineOptions]):
     version = "cosine.v1"
     title = "Cosine test"
     summary = "Whether an occupation's contextual vector changes with the pronoun beside it."
-    needs = (Embeds,)
+    needs = (Embed,)
     options_type = CosineOptions
     result_type = CosineResult
     scores_layout = ScoresLayout(
@@ -228,15 +228,13 @@ class CosinePreparation(Preparation):
 
     unit = "pairs"
 
-    def __init__(
-        self, model: EmbeddingModel, pairs: PronounPairs, options: CosineOptions, planned: RunRecord
-    ) -> None:
+    def __init__(self, model: Model, pairs: PronounPairs, options: CosineOptions, planned: RunRecord) -> None:
         self.model = model
         self.pairs = _sampled(pairs, options.limit)
         self.options = options
         self.layer = model.layer_number(options.layer)
         _refuse_unread(model, pairs)
-        warnings = measurable(model).language_warnings(
+        warnings = model.language_warnings(
             [pair.male for pair in self.pairs], name=pairs.name, language=LANGUAGE
         )
         self.record = planned.model_copy(
@@ -305,7 +303,7 @@ def cosine_result(frame: pl.DataFrame, *, layer: int, resampling: Resampling) ->
     )
 
 
-def _refuse_unread(model: EmbeddingModel, pairs: PronounPairs) -> None:
+def _refuse_unread(model: Model, pairs: PronounPairs) -> None:
     if model.reads_left_to_right and not any(pair.pronoun_comes_first for pair in pairs.pairs):
         raise ModelError(
             f"{model.ref.id} reads from left to right, and in all {len(pairs.pairs):,} pairs of {pairs.name} "
@@ -314,7 +312,7 @@ def _refuse_unread(model: EmbeddingModel, pairs: PronounPairs) -> None:
         )
 
 
-def _rows(model: EmbeddingModel, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
+def _rows(model: Model, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
     readable = [pair for pair in pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
     vectors = model.embed_words(
         [text for pair in readable for text in (pair.male, pair.female)],

@@ -43,11 +43,10 @@ from evenhand.instruments.pair_results import (
     pairs_of_direction,
     pairs_result,
 )
-from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
-from evenhand.models.measurable import Measurable
+from evenhand.instruments.pair_scoring import pair_method, score_pairs
+from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
-from evenhand.models.sentence_pairs import score_pairs
-from evenhand.models.text_model import cost_notices, measurable
+from evenhand.models.requests import Continue, Fill
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
 from evenhand.runs.coverage import Coverage
@@ -86,7 +85,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     version = "crows-pairs.v1"
     title = "CrowS-Pairs"
     summary = "How often the more stereotypical sentence of a pair is more likely than its twin."
-    needs = (FillsBlanks, ScoresText)
+    needs = (Fill, Continue)
     options_type = CrowsPairsOptions
     result_type = CrowsPairsResult
     scores_layout = ScoresLayout(
@@ -140,7 +139,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         planned = _planned_record(name or self.run_name(model.ref, options), _pairs(options), _own(options))
-        return PairsPreparation(measurable(model), _pairs(options), _own(options), planned)
+        return PairsPreparation(model, _pairs(options), _own(options), planned)
 
     def evaluation(self, scores: Path, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Read scores of pairs: a file of the authors' code, or a log of lm-evaluation-harness or Inspect."""
@@ -313,14 +312,12 @@ class PairsPreparation(Preparation):
 
     unit = "pairs"
 
-    def __init__(
-        self, model: Measurable, pairs: PairSet, options: CrowsPairsOptions, planned: RunRecord
-    ) -> None:
+    def __init__(self, model: Model, pairs: PairSet, options: CrowsPairsOptions, planned: RunRecord) -> None:
         self.model = model
         self.pairs = pairs.sampled(options.limit)
         self.exchanges = exchanged_words(self.pairs)
         self.options = options
-        self.method = model.pair_method()
+        self.method = pair_method(model)
         self.protocol = get_pair_protocol(options.protocol)
         warnings = model.language_warnings(
             [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
@@ -333,7 +330,8 @@ class PairsPreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         pairs = (*self.pairs, *self.exchanges)
-        return cost_notices(self.model, (text for pair in pairs for text in (pair.more, pair.less)))
+        cost = self.model.describe_cost(text for pair in pairs for text in (pair.more, pair.less))
+        return () if cost is None else (cost,)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Score both sentences of every pair and count."""

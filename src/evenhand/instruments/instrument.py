@@ -18,7 +18,7 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
 from evenhand.data.predictions import LARGEST_SCORE
 from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
-from evenhand.models.capabilities import Model, has_capability, missing_capability
+from evenhand.models.model import Model, missing_capability
 from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificate_bias import BiasRow
@@ -343,7 +343,7 @@ class Instrument(ABC, Generic[Options]):
 
     def refuse_unable(self, model: Model) -> None:
         """Raise a ModelError if a model has none of the capabilities that are needed."""
-        if not any(has_capability(model, needed) for needed in self.needs):
+        if not any(model.has_capability(needed) for needed in self.needs):
             raise missing_capability(model, *self.needs, purpose=f"be measured with {self.title}")
 
 

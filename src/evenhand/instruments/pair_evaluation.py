@@ -12,7 +12,7 @@ from evenhand.data.pair_scores import PairScores
 from evenhand.instruments.crows_pairs import NAME, CrowsPairsOptions
 from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.instruments.pair_results import SCORES_SCHEMA, pairs_result, score_columns
-from evenhand.models.sentence_pairs import PairScore
+from evenhand.instruments.pair_scoring import PairScore
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Group

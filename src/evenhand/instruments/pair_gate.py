@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import PairDirection, PairSet, SentencePair
+from evenhand.instruments.pair_scoring import PairScore
 from evenhand.instruments.settled_scoring import WHOLE
-from evenhand.models.sentence_pairs import PairScore
 from evenhand.stats.intervals import wilson_interval
 from evenhand.text.digests import LowestDigests, digest_of
 

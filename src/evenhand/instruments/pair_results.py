@@ -13,7 +13,7 @@ from evenhand.core.items import PairDirection, PairSet
 from evenhand.core.protocols import CROWS_PAIRS_V1, PairProtocol
 from evenhand.instruments.gate import GatedResult
 from evenhand.instruments.instrument import Skipped, skipped_rows
-from evenhand.models.sentence_pairs import PairScore
+from evenhand.instruments.pair_scoring import PairScore
 from evenhand.stats.intervals import wilson_interval
 
 

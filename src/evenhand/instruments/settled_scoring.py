@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.core.settled import SettledSentence
-from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
+from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer, WordScorer
 from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
@@ -84,7 +84,7 @@ def ask_settled(
 
 
 def _settled_answer(
-    sentence: SettledSentence, words: Sequence[Answer], *, compares_lengths: bool
+    sentence: SettledSentence, words: Sequence[WordAnswer], *, compares_lengths: bool
 ) -> SettledAnswer:
     right, wrong, *others = words
     problem = right.problem or wrong.problem

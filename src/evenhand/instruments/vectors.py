@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.estimates import Estimate
-from evenhand.models.capabilities import EmbeddingModel
-from evenhand.models.text_model import measurable
+from evenhand.models.model import Model
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
 
@@ -63,16 +62,16 @@ def mean_estimate(
     return named.around(float(mean(np.ones((1, len(known))))[0]), n=n, clusters=len(known))
 
 
-def vector_options(model: EmbeddingModel, layer: int) -> dict[str, object]:
+def vector_options(model: Model, layer: int) -> dict[str, object]:
     """What determines the vectors of a model, for a record."""
     return {
         "layer": layer,
         "vector": "mean of the hidden states of the word's tokens",
-        "libraries": dict(measurable(model).libraries),
+        "libraries": dict(model.libraries),
     }
 
 
-def vector_warnings(model: EmbeddingModel, layer: int) -> tuple[str, ...]:
+def vector_warnings(model: Model, layer: int) -> tuple[str, ...]:
     """What a reader should know about the vectors of a model at a layer."""
     warnings = (LEFT_TO_RIGHT,) if model.reads_left_to_right else ()
     return (*warnings, NO_CONTEXT) if layer == 0 else warnings

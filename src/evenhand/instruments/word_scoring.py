@@ -1,4 +1,4 @@
-"""What a model is asked for a probe: sentences with a gap, words to fill it, and their probabilities."""
+"""Words in the gap of a sentence: how the log-probabilities of a word's tokens become that of the word."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.items import overlong_reason
 from evenhand.core.progress import Progress
-from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import RequestGroup, Requests, RequestValues, too_long
-from evenhand.models.measurable import Measurable
-from evenhand.models.questions import filled_context
-from evenhand.models.references import UnscorableError
-from evenhand.models.tokenised_text import prepare
+from evenhand.models.model import Model, missing_capability
+from evenhand.models.requests import Answer, Continue, Fill, ScoringRequest, filled_text
 from evenhand.runs.store import Parts
 
 
@@ -48,9 +43,14 @@ class OpenQuestion:
     text: str
     fills: tuple[str, ...]
 
+    @property
+    def requests(self) -> tuple[Fill, ...]:
+        """One for each word."""
+        return tuple(Fill(self.text, word) for word in self.fills)
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WordAnswer:
     """The natural logarithm of a word's probability, or why there is none."""
 
     log_probability: float
@@ -59,16 +59,14 @@ class Answer:
     """Whose probabilities it is made of; of the whole sentence where whole sentences are scored."""
 
 
-UNKNOWN_WORD = "it has a word that the tokenizer does not know"
-
-
 class WordScorer:
     """Puts open sentences to a model, in the way that suits it."""
 
-    def __init__(self, model: Measurable, *, score: WordScore = WordScore.PRODUCT) -> None:
+    def __init__(self, model: Model, *, score: WordScore = WordScore.PRODUCT) -> None:
+        if not (model.has_capability(Fill) or model.has_capability(Continue)):
+            raise missing_capability(model, Fill, Continue, purpose="be asked for the probability of a word")
         self.model = model
         self.score = score
-        self._method = model.word_method()
         if self.by_sentence and score is WordScore.MEAN_PROB:
             # A mean over the tokens of a sentence hardly depends on the one word that differs.
             raise EvenhandError(
@@ -79,7 +77,7 @@ class WordScorer:
     @property
     def by_sentence(self) -> bool:
         """Whether probabilities are those of whole sentences, and compare only with each other."""
-        return self._method.by_sentence
+        return self.model.fills_by_sentence
 
     @property
     def compares_lengths(self) -> bool:
@@ -107,50 +105,26 @@ class WordScorer:
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[tuple[Answer, ...]]:
+    ) -> list[tuple[WordAnswer, ...]]:
         """An answer for every word of every question."""
-        words = self.requests(questions)
-        asked = [
-            RequestGroup(str(number), requests)
-            for number, of_question in enumerate(words)
-            for requests in of_question
-            if not isinstance(requests, str)
-        ]
-        found = iter(self.model.answer_groups(asked, max_tokens=max_tokens, parts=parts, progress=progress))
-        return [
-            tuple(
-                Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
-                for word in of_question
+        found = iter(
+            self.model.answer(
+                [request for question in questions for request in self._requests(question)],
+                items=[str(number) for number, question in enumerate(questions) for _ in question.fills],
+                known_words=True,
+                max_tokens=max_tokens,
+                parts=parts,
+                progress=progress,
             )
-            for of_question in words
-        ]
+        )
+        return [tuple(self._word(next(found)) for _ in question.fills) for question in questions]
 
-    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[Requests | str]]:
-        """For every word of every question its requests, or why it cannot be asked for."""
-        with gc_disabled():
-            texts = (
-                filled_context(question.text, fill)[0] for question in questions for fill in question.fills
-            )
-            prepare(self.model.tokenizer, texts, special=not self.by_sentence)
-            return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
+    def _requests(self, question: OpenQuestion) -> Sequence[ScoringRequest]:
+        if self.model.has_capability(Fill) or Fill in self.model.also_answers:
+            return question.requests
+        return [Continue("", filled_text(question.text, word)[0]) for word in question.fills]
 
-    def _answer(self, values: RequestValues) -> Answer:
-        if isinstance(values, str):
-            return Answer(math.nan, values)
-        logs = [value for of_request in values for value in of_request]
-        if not logs or not all(math.isfinite(value) for value in logs):
-            return Answer(math.nan, "the model gave NaN or infinite values")
-        return Answer(self.score.combine(logs), tokens=len(logs))
-
-    def _asked(self, text: str, fill: str) -> Requests | str:
-        """The requests for a word, or why it cannot be asked for."""
-        overlong = overlong_reason(text, fill)
-        if overlong:
-            return overlong
-        try:
-            requests = self._method.requests(text, fill)
-        except UnscorableError as reason:
-            return str(reason)
-        if self.model.shows_unknown_word(requests):
-            return UNKNOWN_WORD
-        return too_long(requests, self.model.longest_input) or requests
+    def _word(self, answer: Answer) -> WordAnswer:
+        if answer.problem or not answer.log_probs:
+            return WordAnswer(math.nan, answer.problem or "the model gave no value")
+        return WordAnswer(self.score.combine(answer.log_probs), tokens=len(answer.log_probs))

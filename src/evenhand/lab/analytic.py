@@ -10,15 +10,16 @@ from functools import cached_property
 from evenhand.core.items import BLANK, Benchmark, Task, filled_spans
 from evenhand.lab.corpus import language
 from evenhand.lab.world import World
-from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText, TextScore
+from evenhand.models.model import Model
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Answer, Continue, Fill, Follow, Part, ScoringRequest
 from evenhand.runs.records import ModelRecord
 
 Answers = Mapping[str, Mapping[str, float]]
 """For each question the probability of each answer."""
 
 
-class AnalyticModel:
+class AnalyticModel(Model):
     """Fills blanks, scores texts and judges next sentences as the planted world has it.
 
     Use it to test a measure of your own without a model: what it should read is known.
@@ -31,7 +32,7 @@ class AnalyticModel:
         language: ``en`` or ``de``.
     """
 
-    capabilities = frozenset({FillsBlanks, ScoresText, JudgesNextSentence})
+    capabilities = frozenset({Fill, Continue, Follow})
 
     def __init__(self, strength: float = 2.0, language: str = "en") -> None:
         self.world = World(language, strength)
@@ -50,27 +51,27 @@ class AnalyticModel:
             device=self.ref.device,
         )
 
-    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
-        """The probability of each word in the ``BLANK`` of a sentence of the lab."""
-        return [_as_score(fill, self._blanks, context, fill) for fill in fills]
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        """Answers from the planted world.
 
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        """The probability of each sentence among all that stand alone in the lab's language."""
-        total = sum(self._sentences.values())
-        return [
-            TextScore(tokens=(text,), log_probabilities=(_log(self._sentences.get(text, 0.0) / total),))
-            for text in texts
-        ]
+        A word in the blank of a sentence of the lab, a sentence among all that stand alone or after another, and
+        whether a sentence follows another in a story and was not taken from anywhere.
+        """
+        return [Answer((_log(self._probability(request)),)) for request in requests]
 
-    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
-        """The probability that each second sentence follows the first in a story and was not taken from anywhere."""
-        story = _answers_to(first, self._stories)
-        even = sum(story.values()) / len(self._continuations)
-        return [story.get(second, 0.0) / (story.get(second, 0.0) + even) for second in seconds]
-
-    def continue_with(self, first: str, seconds: Sequence[str]) -> list[TextScore]:
-        """The probability of each second sentence, given the first."""
-        return [_as_score(second, self._stories, first, second) for second in seconds]
+    def _probability(self, request: ScoringRequest) -> float:
+        match request:
+            case Fill():
+                return _share(request.word, _answers_to(request.text, self._blanks))
+            case Continue(prefix="", text=text):
+                return self._sentences.get(text, 0.0)
+            case Continue(part=Part.TEXT, prefix=prefix, text=text):
+                return _share(text, _answers_to(prefix, self._stories))
+            case Follow():
+                story = _answers_to(request.first, self._stories)
+                even = sum(story.values()) / len(self._continuations)
+                return story.get(request.second, 0.0) / (story.get(request.second, 0.0) + even)
+        raise ModelError(f"{self.ref.id} cannot be asked for {request!r}.")
 
     def scores(self, benchmark: Benchmark) -> dict[str, float]:
         """A score for every candidate of the lab's items, to be given to ``evaluate``."""
@@ -79,19 +80,22 @@ class AnalyticModel:
             texts = [candidate.text for candidate in item.candidates]
             if item.task is Task.INTRASENTENCE:
                 fills = [filled_spans(item.context, text)[0].of(text) for text in texts]
-                values = [math.exp(score.total) for score in self.score_fills(item.context, fills)]
+                values = [_share(fill, _answers_to(item.context, self._blanks)) for fill in fills]
             else:
-                values = self.score_followers(item.context, texts)
+                values = [self._probability(Follow(item.context, text)) for text in texts]
             scores |= {candidate.id: value for candidate, value in zip(item.candidates, values, strict=True)}
         return scores
 
     @cached_property
     def _sentences(self) -> dict[str, float]:
-        return {
+        """How likely each is among those that stand alone."""
+        alone = {
             document[0].text: probability
             for document, probability in language(self.world)
             if len(document) == 1
         }
+        total = sum(alone.values())
+        return {text: probability / total for text, probability in alone.items()}
 
     @cached_property
     def _blanks(self) -> Answers:
@@ -118,11 +122,8 @@ class AnalyticModel:
         return frozenset(second for story in self._stories.values() for second in story)
 
 
-def _as_score(token: str, answers: Answers, question: str, answer: str) -> TextScore:
-    shares = _answers_to(question, answers)
-    return TextScore(
-        tokens=(token,), log_probabilities=(_log(shares.get(answer, 0.0) / sum(shares.values())),)
-    )
+def _share(answer: str, answers: Mapping[str, float]) -> float:
+    return answers.get(answer, 0.0) / sum(answers.values())
 
 
 def _answers_to(question: str, answers: Answers) -> Mapping[str, float]:

@@ -25,9 +25,10 @@ from evenhand.mitigation.mitigation import (
     Setting,
 )
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, UnseenProbes
-from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.model import require
 from evenhand.models.objectives.objective import Objective
+from evenhand.models.requests import Train
 from evenhand.runs.mitigation_records import (
     PERPLEXITY,
     PERPLEXITY_IN_PASSAGES,
@@ -184,7 +185,7 @@ class TrainingMitigation(Mitigation[TrainedOptions]):
         monitor: Monitor,
     ) -> MitigationOutcome:
         """Train every variant with every seed, and leave the model with the best weights."""
-        require(model, Trains, purpose="be mitigated by training")
+        require(model, Train, purpose="be mitigated by training")
         model.ref.refuse_prefix()
         return _Training(self, model, data, options, job, monitor).run()
 

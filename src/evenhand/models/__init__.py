@@ -1,43 +1,36 @@
 """Models: references to them, what they can be asked, and where they live.
 
 A ``ModelRef`` says which model; ``load_model`` asks the backend that the id's prefix names (``backends``). What comes
-back is a ``Model`` with capabilities. Models in this process are ``language_model.LanguageModel``; what is special
+back is a ``Model`` that answers requests. Models in this process are ``language_model.LanguageModel``; what is special
 about their architecture stands in ``families``, how requests become forward passes in ``engine``, what they learn from
-in ``objectives``. Instruments ask any model through ``text_model.measurable``. Nothing needs torch before a model is
-loaded.
+in ``objectives``. Nothing needs torch before a model is loaded.
+
+Other packages may rely on what this module exports.
 """
 
 from evenhand.models.backends import BACKENDS, Backend
-from evenhand.models.capabilities import (
-    Embeds,
-    FillsBlanks,
-    Generates,
-    JudgesNextSentence,
-    Model,
-    NotEmbedded,
-    ScoresText,
-    TextScore,
-    Trains,
-    has_capability,
-    require,
-)
+from evenhand.models.model import Model, NotEmbedded, ScoringFacts, missing_capability, require
 from evenhand.models.references import ModelError, ModelRef, load_model
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Part, Recover, Train, Write
 
 __all__ = [
     "BACKENDS",
+    "Answer",
     "Backend",
-    "Embeds",
-    "FillsBlanks",
-    "Generates",
-    "JudgesNextSentence",
+    "Continue",
+    "Embed",
+    "Fill",
+    "Follow",
     "Model",
     "ModelError",
     "ModelRef",
     "NotEmbedded",
-    "ScoresText",
-    "TextScore",
-    "Trains",
-    "has_capability",
+    "Part",
+    "Recover",
+    "ScoringFacts",
+    "Train",
+    "Write",
     "load_model",
+    "missing_capability",
     "require",
 ]

@@ -12,22 +12,16 @@ from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
 from evenhand.core.errors import shortlist
-from evenhand.core.experiments import Experiment
-from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
-from evenhand.core.protocols import DEFAULT_PROTOCOL
 from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.core.yaml_files import front_matter
-from evenhand.data.probes import PROBE_LANGUAGES, load_probes
 from evenhand.models.backends import is_gguf
-from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
 from evenhand.models.families import Family
 from evenhand.models.gguf_files import gguf_path, read_gguf_header
 from evenhand.models.limits import longest_input
-from evenhand.models.measurable import Measurable, choose_method
-from evenhand.models.questions import filled_blanks
-from evenhand.models.references import ModelError, ModelRef, UnscorableError
-from evenhand.models.text_model import measurable
+from evenhand.models.model import CAPABILITIES, Model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Follow
 from evenhand.models.tokenised_text import start_token
 from evenhand.runs.records import ModelRecord
 
@@ -126,20 +120,6 @@ def _readme(model: str, revision: str | None) -> Path:
     return Path(hf_hub_download(model, "README.md", revision=revision))
 
 
-def language_warnings(
-    model: str, tokenizer: Any, benchmark: Benchmark, *, revision: str | None = None
-) -> tuple[str, ...]:
-    """Reasons to doubt that a model knows the language of a benchmark."""
-    return warnings_of_texts(
-        model,
-        tokenizer,
-        [item.context for item in benchmark.items[:MOST_TEXTS]],
-        name=benchmark.name,
-        language=benchmark.language,
-        revision=revision,
-    )
-
-
 def warnings_of_texts(
     model: str,
     tokenizer: Any,
@@ -178,17 +158,11 @@ def warnings_of_texts(
 _SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "mask_token", "unk_token", "cls_token", "sep_token")
 
 
-def describe_model(model: Model) -> dict[str, Any]:
+def model_facts(model: Model) -> dict[str, Any]:
     """Facts about a loaded model, as plain values; more of them where its weights are in this process."""
     own = [known.__name__ for known in CAPABILITIES if known in model.capabilities]
     facts: dict[str, Any] = {"family": model.record.family, "capabilities": ", ".join(own) or "none"}
-    in_process = hasattr(model, "loaded")
-    if in_process:
-        facts |= _facts_of_weights(cast("LanguageModel", model))
-    facts |= {task.value: _task_fact(measurable(model), task) for task in Task}
-    if in_process:
-        facts["probe_terms_of_one_token"] = _single_tokens(cast("LanguageModel", model).tokenizer)
-    return facts
+    return facts | (_facts_of_weights(cast("LanguageModel", model)) if hasattr(model, "loaded") else {})
 
 
 def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
@@ -210,44 +184,5 @@ def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
         "longest_input": longest_input(loaded) or "no limit",
         "only_needed_positions_projected": "yes" if scoring.only_needed_positions else "no",
         "shared_beginnings_computed_once": "yes" if scoring.shared_prefixes else "no",
-        "next_sentence_head": "yes" if JudgesNextSentence in model.capabilities else "no",
+        "next_sentence_head": "yes" if Follow in model.capabilities else "no",
     }
-
-
-def _task_fact(model: Measurable, task: Task) -> str:
-    try:
-        method = choose_method(model, task, protocol=DEFAULT_PROTOCOL)
-    except ModelError as reason:
-        return f"no: {reason}"
-    return f"yes, by {method.name}: {method.description}"
-
-
-def _is_single_token(tokenizer: Any, word: str) -> bool:
-    try:
-        (blank,) = filled_blanks(tokenizer, "x BLANK x", word)
-    except UnscorableError:
-        return False
-    return len(blank.fill) == 1 and blank.fill[0] != tokenizer.unk_token_id
-
-
-def _single_tokens(tokenizer: Any) -> dict[str, str]:
-    """How many terms and occupations of the probes are one token inside a sentence, in each language."""
-
-    def counted(words: Sequence[str]) -> str:
-        single = sum(_is_single_token(tokenizer, word) for word in words)
-        return f"{single} of {len(words)}"
-
-    counts = {}
-    for language in PROBE_LANGUAGES:
-        probes = load_probes(language)
-        pronouns = [
-            word
-            for experiment in (Experiment.HE_SHE, Experiment.HIS_HER)
-            for word in probes.terms[experiment].all
-        ]
-        counts[f"{language} pronouns"] = counted(pronouns)
-        counts[f"{language} names"] = counted(probes.terms[Experiment.NAMES].all)
-        counts[f"{language} occupations"] = counted(
-            [form.noun for occupation in probes.occupations for form in occupation.forms]
-        )
-    return counts

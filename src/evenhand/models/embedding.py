@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.core.items import Span
-from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, attempt
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
 from evenhand.models.limits import CPU_TOKENS, MOST_TOKENS, batch_tokens, longest_input
 from evenhand.models.loading import Loaded
+from evenhand.models.model import NotEmbedded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import LONGEST_TEXT, prepare, tokenise
 

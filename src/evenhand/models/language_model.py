@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from importlib.metadata import version
-from itertools import count
-from typing import Any
+from itertools import chain
 
-from evenhand.core.items import BLANK, Span, Task
-from evenhand.core.progress import Progress
-from evenhand.models.capabilities import (
-    Embeds,
-    FillsBlanks,
-    Generates,
-    JudgesNextSentence,
-    Model,
-    NotEmbedded,
-    ScoresText,
-    TextScore,
-    fit_texts,
-    refuse_unfit_texts,
-    require,
-)
+from evenhand.core.items import Span, overlong_reason
+from evenhand.core.progress import Progress, activity
 from evenhand.models.description import record_of, warnings_of_texts
 from evenhand.models.embedding import Vector, WordEmbedder
-from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
+from evenhand.models.engine.execution import Answers as TokenAnswers
+from evenhand.models.engine.execution import InputsDone, ScoringJob, execute
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardInputs, ForwardPlan, PairInput, make_plan, merge_requests
 from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.requests import (
+    PairRequest,
     Request,
     RequestGroup,
-    Requests,
     RequestValues,
-    requested_tokens,
     shown_tokens,
     too_long,
 )
@@ -49,33 +36,40 @@ from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.judges import Judge, load_judge
 from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
 from evenhand.models.loading import Loaded
-from evenhand.models.measurable import MethodOptions, ScoringFacts
-from evenhand.models.next_sentence import NextSentence
+from evenhand.models.model import (
+    NOT_FINITE,
+    Model,
+    NotEmbedded,
+    ScoringFacts,
+    check_requests,
+    check_texts,
+    checked_texts,
+    missing_capability,
+    require,
+)
+from evenhand.models.next_sentence import HEAD_DESCRIPTIONS, PairEncoder
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.layouts import RowLayout, choose_layout
 from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
-from evenhand.models.questions import Method, WordMethod
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
-from evenhand.models.sentence_pairs import PairMethod
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Write
+from evenhand.models.tokenised_text import prepare
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
 
+UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
-class LanguageModel:
-    """A loaded model with what it can do.
 
-    ``score_fills``, ``score_texts``, ``score_followers`` and ``embed_words`` answer questions about one's own
-    sentences, ``generate`` goes on from prompts; the audit hands over requests for a whole benchmark.
-    """
+class LanguageModel(Model):
+    """A model in this process: its family says how requests become tokens, the engine answers them."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
-
-    @property
-    def ref(self) -> ModelRef:
-        """What it was loaded from."""
-        return self.loaded.ref
+        self.ref = loaded.ref
+        self.tokenizer = loaded.tokenizer
+        self.also_answers = loaded.family.also_answers
+        self.reads_left_to_right = loaded.family.reads_left_to_right
 
     @property
     def record(self) -> ModelRecord:
@@ -85,24 +79,30 @@ class LanguageModel:
     @property
     def capabilities(self) -> frozenset[type]:
         """What it can be asked."""
-        judges = {JudgesNextSentence} if self.judges_next_sentence else set()
-        return self.family.capabilities | {Embeds} | judges
+        judges = {Follow} if self.judges_next_sentence else set()
+        return self.family.capabilities | {Embed} | judges
 
     def has_capability(self, capability: type) -> bool:
         """Whether it has a capability; the next-sentence head is loaded only if it is asked for."""
-        if capability is JudgesNextSentence:
+        if capability is Follow:
             return self.judges_next_sentence
-        return capability is Embeds or capability in self.family.capabilities
+        return capability is Embed or capability in self.family.capabilities
+
+    @property
+    def fills_by_sentence(self) -> bool:
+        """Whether it reads from left to right, so that what follows a word counts only in the whole sentence."""
+        return self.family.fills_by_sentence
+
+    def way_of(self, request: type, variant: str = "") -> tuple[str, str] | None:
+        """See ``Model``."""
+        if request is Follow and self.judge is not None:
+            return "next-sentence", HEAD_DESCRIPTIONS[self.judge.record.kind]
+        return self.family.ways.get((request, variant))
 
     @property
     def family(self) -> Family:
         """How the model predicts tokens."""
         return self.loaded.family
-
-    @property
-    def tokenizer(self) -> Any:
-        """What cuts texts into tokens."""
-        return self.loaded.tokenizer
 
     @property
     def libraries(self) -> Mapping[str, str]:
@@ -171,31 +171,9 @@ class LanguageModel:
         return self.judge is not None
 
     @cached_property
-    def longest_input(self) -> int:
+    def longest_input(self) -> int:  # type: ignore[override] # read when it is first asked for
         """The most tokens that the model is given."""
         return longest_input(self.loaded) or MOST_TOKENS
-
-    @property
-    def reads_left_to_right(self) -> bool:
-        """Whether a token is never given what comes after it."""
-        return self.family.reads_left_to_right
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """What it can be measured with."""
-        return self.family.tasks(self)
-
-    def method(self, task: Task, options: MethodOptions) -> Method:
-        """How the candidates of a task are scored."""
-        return self.family.method(self, task, options)
-
-    def pair_method(self) -> PairMethod:
-        """How the two sentences of a pair are scored."""
-        return self.family.pair_method(self)
-
-    def word_method(self) -> WordMethod:
-        """How the probability of a word in a blank is read."""
-        return self.family.word_method(self)
 
     def pretraining_objective(
         self, sentences: Sequence[str], options: PretrainingOptions
@@ -226,37 +204,129 @@ class LanguageModel:
             plan = make_plan(forward, max_tokens=tokens, memory=memory, joined=share)
         return plan, forward
 
-    def shows_unknown_word(self, requests: Requests) -> bool:
-        """Whether requests show a word that the tokenizer does not know."""
-        unknown = self.tokenizer.unk_token_id
-        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
-
     def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
         """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
         return warnings_of_texts(
             self.ref.location, self.tokenizer, texts, name=name, language=language, revision=self.ref.revision
         )
 
-    def answer_groups(
+    def token_requests(
         self,
-        groups: Sequence[RequestGroup],
+        requests: Sequence[ScoringRequest],
         *,
+        items: Sequence[str] | None = None,
+        whole_items: bool = False,
+        known_words: bool = False,
+    ) -> list[tuple[Request, ...] | str]:
+        """For each request what is asked of tokens, or why it cannot be asked. Arguments are as of ``answer``."""
+        with gc_disabled(), activity("splitting texts into tokens"):
+            self._tokenise_ahead(requests)
+            found = [
+                self._token_requests(request, items[place] if items else "", known_words=known_words)
+                for place, request in enumerate(requests)
+            ]
+        if whole_items and items:
+            self._refuse_whole_items(found, items)
+            return found
+        return [
+            asked if isinstance(asked, str) else too_long(asked, self.longest_input) or asked
+            for asked in found
+        ]
+
+    def _tokenise_ahead(self, requests: Sequence[ScoringRequest]) -> None:
+        texts: list[tuple[str, bool]] = []
+        for request in requests:
+            if isinstance(request, Follow) or _overlong(request):
+                continue
+            with suppress(UnscorableError):
+                texts += self.family.texts(self, request)
+        for special in (True, False):
+            prepare(self.tokenizer, (text for text, own in texts if own is special), special=special)
+
+    def _token_requests(
+        self, request: ScoringRequest, item: str, *, known_words: bool
+    ) -> tuple[Request, ...] | str:
+        if isinstance(request, Follow):
+            if self.judge is None:
+                raise missing_capability(self, Follow, purpose="judge next sentences")
+            ((ids, types),) = PairEncoder(self.tokenizer, self.judge.record).encode(
+                [(request.first, request.second)]
+            )
+            return (PairRequest(ids, types),)
+        overlong = _overlong(request)
+        if overlong:
+            return overlong
+        try:
+            asked = tuple(self.family.token_requests(self, request, _group_of(request, item)))
+        except UnscorableError as reason:
+            return str(reason)
+        if known_words and self._shows_unknown_word(asked):
+            return UNKNOWN_WORD
+        return asked
+
+    def _refuse_whole_items(self, found: list[tuple[Request, ...] | str], items: Sequence[str]) -> None:
+        """Put the reason of one request to all of its item, also where any of them is too long."""
+        reasons: dict[str, str] = {}
+        asked: dict[str, list[Request]] = {}
+        for item, own in zip(items, found, strict=True):
+            if isinstance(own, str):
+                reasons.setdefault(item, own)
+            else:
+                asked.setdefault(item, []).extend(own)
+        for item, of_item in asked.items():
+            problem = too_long(of_item, self.longest_input)
+            if problem:
+                reasons.setdefault(item, problem)
+        for place, item in enumerate(items):
+            found[place] = reasons.get(item, found[place])
+
+    def _shows_unknown_word(self, requests: Sequence[Request]) -> bool:
+        unknown = self.tokenizer.unk_token_id
+        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
+
+    def answer(
+        self,
+        requests: Sequence[ScoringRequest],
+        *,
+        items: Sequence[str] | None = None,
+        whole_items: bool = False,
+        known_words: bool = False,
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[RequestValues]:
-        """For each group, the natural log-probabilities of each of its requests, or why there are none."""
-        return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
+    ) -> list[Answer]:
+        """Answer requests, planned together. See ``Model``."""
+        check_requests(requests)
+        asked = self.token_requests(requests, items=items, whole_items=whole_items, known_words=known_words)
+        groups = [
+            RequestGroup(items[place] if items else str(place), own)
+            for place, own in enumerate(asked)
+            if not isinstance(own, str)
+        ]
+        job = ScoringJob(self, groups, max_tokens=max_tokens)
+        values = iter(job.answers(parts=parts, progress=progress))
+        return [
+            Answer(problem=own) if isinstance(own, str) else self._answer(request, next(values))
+            for request, own in zip(requests, asked, strict=True)
+        ]
 
-    def answer(
+    def _answer(self, request: ScoringRequest, values: RequestValues) -> Answer:
+        if isinstance(values, str):
+            return Answer(problem=values)
+        logs = tuple(chain.from_iterable(values))
+        if not all(map(math.isfinite, logs)):
+            return Answer(logs, NOT_FINITE)
+        return Answer(logs, is_whole=isinstance(request, Follow) or self.family.is_whole(self, request))
+
+    def answer_tokens(
         self,
         requests: Sequence[Request],
         *,
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: InputsDone | None = None,
-    ) -> Answers:
-        """Answer requests."""
+    ) -> TokenAnswers:
+        """Answer requests about tokens."""
         plan, forward = self.plan(requests, max_tokens=max_tokens)
         runners, products = self.runners(plan), self.loaded.products
         return execute(plan, forward, runners, parts=parts, progress=progress, products=products)
@@ -270,51 +340,6 @@ class LanguageModel:
         if PairInput in kinds and self.judge is not None:
             runners[PairInput] = PairRunner(self.judge, self.loaded.device, self.loaded.pad_id)
         return runners
-
-    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
-        """Token by token, each word in the ``BLANK`` of the context."""
-        require(self, FillsBlanks, purpose="be asked for a word in a blank")
-        refuse_unfit_texts([context], argument="context")
-        refuse_unfit_texts(fills, argument="fills")
-        if BLANK not in context:
-            raise ModelError(f"The context has no {BLANK}: {context!r}.")
-        requests = self.word_method().requests
-        return self._text_scores([self._scorable(partial(requests, context, fill), fill) for fill in fills])
-
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        """Token by token, each text: from left to right, or at a mask of its own for a masked model."""
-        require(self, ScoresText, purpose="be asked for the probability of a text")
-        refuse_unfit_texts(texts, argument="texts")
-        ask = partial(self.family.text_requests, self)
-        return self._text_scores([self._scorable(partial(ask, text), text) for text in texts])
-
-    def _scorable(self, ask: Callable[[], tuple[Request, ...]], text: str) -> tuple[Request, ...]:
-        """Requests about a text that fit into the model."""
-        try:
-            requests = ask()
-        except UnscorableError as reason:
-            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {reason}.") from None
-        if not requests:
-            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: it has no token.")
-        problem = too_long(requests, self.longest_input)
-        if problem:
-            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {problem}.")
-        return requests
-
-    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
-        """Probability that each second sentence follows the first, by the next-sentence head."""
-        if self.judge is None:
-            raise ModelError(f"{self.loaded.ref.id} has no next-sentence head.")
-        refuse_unfit_texts([first], argument="first")
-        refuse_unfit_texts(seconds, argument="seconds")
-        method = NextSentence(self.loaded.tokenizer, self.judge.record)
-
-        def ask(second: str) -> tuple[Request, ...]:
-            return (method.request(first, second),)
-
-        requests = [request for second in seconds for request in self._scorable(partial(ask, second), second)]
-        answers = self.answer(requests)
-        return [math.exp(answers.of(number)[0]) for number in range(len(seconds))]
 
     @cached_property
     def embedder(self) -> WordEmbedder:
@@ -333,7 +358,7 @@ class LanguageModel:
         Layers are numbered as by ``layer_number``. A decoder's vector of a word knows only what comes before the word.
         """
         self.ref.refuse_prefix()
-        refuse_unfit_texts(texts, argument="texts")
+        check_texts(texts, argument="texts")
         return self.embedder.embed(texts, spans, layer=layer)
 
     @cached_property
@@ -359,9 +384,9 @@ class LanguageModel:
             progress: Called after every batch.
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
         """
-        require(self, Generates, purpose="write texts")
+        require(self, Write, purpose="write texts")
         return self.generator.generate(
-            fit_texts(prompts, argument="prompts"),
+            checked_texts(prompts, argument="prompts"),
             options or GenerationOptions(),
             parts=parts,
             progress=progress,
@@ -372,16 +397,16 @@ class LanguageModel:
         """Which prompts leave no room for the new tokens."""
         return self.generator.overlong(prompts, options)
 
-    def _text_scores(self, requests_of: Sequence[tuple[Request, ...]]) -> list[TextScore]:
-        answers = self.answer([request for requests in requests_of for request in requests])
-        numbers = count()
-        scores = []
-        for requests in requests_of:
-            tokens = [token for request in requests for token in requested_tokens(request)]
-            values = [value for _ in requests for value in answers.of(next(numbers))]
-            names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
-            scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
-        return scores
+
+def _overlong(request: ScoringRequest) -> str | None:
+    return overlong_reason(request.text, request.word) if isinstance(request, Fill) else None
+
+
+def _group_of(request: ScoringRequest, item: str) -> str:
+    """Requests of one group are likely to start alike."""
+    if not isinstance(request, Continue):
+        return item
+    return item or request.prefix or request.text if request.prefix else f"{item or request.text} alone"
 
 
 def load_language_model(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from transformers.models.auto import modeling_auto as auto
 
-from evenhand.core.items import Association
-from evenhand.models.engine.requests import PairRequest, Tokens
-from evenhand.models.questions import Question, with_final_punctuation
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.requests import with_final_punctuation
 from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
 
 _FEWEST_WORDS = 2
@@ -86,7 +84,7 @@ class PairEncoder:
         ]
 
 
-_DESCRIPTIONS = {
+HEAD_DESCRIPTIONS = {
     HeadKind.OWN: "the probability that the candidate follows the context, by the model's next-sentence head",
     HeadKind.POOLED: (
         "the probability that the candidate follows the context, by layers over the mean of the body's states"
@@ -95,37 +93,4 @@ _DESCRIPTIONS = {
         "the probability that the model answers that the candidate follows the context, as a label in text"
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class NextSentence:
-    """The pair of context and candidate, judged by the head."""
-
-    tokenizer: Any
-    record: HeadRecord
-    name: str = "next-sentence"
-
-    @property
-    def description(self) -> str:
-        """What the head is."""
-        return _DESCRIPTIONS[self.record.kind]
-
-    def request(self, first: str, second: str) -> PairRequest:
-        """One pair."""
-        ((ids, types),) = PairEncoder(self.tokenizer, self.record).encode([(first, second)])
-        return PairRequest(ids, types)
-
-    def texts(self, _item: Association) -> list[tuple[str, bool]]:
-        """Nothing: these texts are tokenised in ways of their own."""
-        return []
-
-    def questions(self, item: Association) -> list[Question]:
-        """One question for each candidate."""
-        return [
-            Question(
-                candidate.id,
-                (self.request(item.context, candidate.text),),
-                lambda answers: math.exp(answers[0][0]),
-            )
-            for candidate in item.candidates
-        ]
+"""How a pair is judged, by the kind of head."""

@@ -1,9 +1,10 @@
-"""Sentences as tokens, with the characters that each token stands for."""
+"""Sentences as tokens, with the characters that each token stands for, and parted at a blank."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -11,6 +12,7 @@ from weakref import WeakKeyDictionary
 from evenhand.core.items import Span
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.references import UnscorableError
+from evenhand.models.requests import filled_text
 
 Characters: TypeAlias = tuple[int, int]
 """Start and end (exclusive). A plain pair, because there is one for every token."""
@@ -90,7 +92,7 @@ def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
     Raises:
         UnscorableError: If it is too long for any model.
     """
-    refuse_long_text(text)
+    check_text_length(text)
     if tokenizer.is_fast:
         encoding = _PREPARED.get(tokenizer, {}).pop((text, special), None)
         if encoding is None:
@@ -112,7 +114,7 @@ def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
     return TokenisedText(ids, lambda: spans, lambda: words)
 
 
-def refuse_long_text(text: str) -> None:
+def check_text_length(text: str) -> None:
     """Refuse a text that is too long for any model, without tokenising it."""
     if len(text) > LONGEST_TEXT:
         raise UnscorableError(f"the text is longer than {LONGEST_TEXT:,} characters")
@@ -207,3 +209,49 @@ def start_token(tokenizer: Any, config: Any) -> int | None:
         if isinstance(candidate, int) and 0 <= candidate < config.vocab_size:
             return candidate
     return None
+
+
+MAX_SHOWN_TOKENS = 2**26
+"""Tokens of all inputs that one text is asked about with: each of 8,192 tokens with all others."""
+
+
+def check_token_budget(tokens: int, *, inputs: int) -> None:
+    """Refuse a text whose inputs would fill the memory before the model could refuse their length.
+
+    Args:
+        tokens: In each input.
+        inputs: How many there would be, one for each token that is asked for.
+
+    Raises:
+        UnscorableError: If they are too many.
+    """
+    if tokens * inputs > MAX_SHOWN_TOKENS:
+        raise UnscorableError("the text is too long to ask about its tokens one by one")
+
+
+@dataclass(frozen=True, slots=True)
+class FilledBlank:
+    """The tokens of a filled text, parted at one of its blanks."""
+
+    before: Tokens
+    word: Tokens
+    after: Tokens
+
+
+def filled_blanks(tokenizer: Any, text: str, word: str) -> list[FilledBlank]:
+    """The filled text as tokens, once for each blank.
+
+    The whole sentence is tokenised, and the word's tokens are those that stand for its characters: so a word inside a
+    sentence gets its leading space where the tokenizer has such a thing, and none at the start.
+    """
+    filled, spans = filled_text(text, word)
+    tokenised = tokenise(tokenizer, filled, special=True)
+    blanks = []
+    for span in spans:
+        places = tokenised.overlapping(span)
+        if not places:
+            raise UnscorableError("the fill has no token of its own")
+        first, last = places[0], places[-1] + 1
+        blanks.append(FilledBlank(tokenised.ids[:first], tokenised.ids[first:last], tokenised.ids[last:]))
+    check_token_budget(len(tokenised.ids), inputs=sum(len(blank.word) for blank in blanks))
+    return blanks

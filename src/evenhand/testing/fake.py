@@ -9,20 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.items import BLANK, Span
-from evenhand.models.capabilities import (
-    Embeds,
-    FillsBlanks,
-    Generates,
-    JudgesNextSentence,
+from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.model import (
+    Model,
     NotEmbedded,
-    ScoresText,
-    TextScore,
-    refuse_single_text,
-    refuse_unfit_texts,
+    check_not_single_text,
+    check_texts,
+    missing_capability,
     require,
 )
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Part, ScoringRequest, Write
 from evenhand.runs.records import ModelRecord
 
 if TYPE_CHECKING:
@@ -31,14 +28,14 @@ if TYPE_CHECKING:
 
     from evenhand.runs.store import Parts
 
-EVERYTHING = frozenset({FillsBlanks, ScoresText, JudgesNextSentence, Embeds, Generates})
+EVERYTHING = frozenset({Fill, Continue, Follow, Embed, Write})
 
 LAYERS = 2
 DIMENSIONS = 8
 """Of the vectors of words."""
 
 
-class FakeModel:
+class FakeModel(Model):
     """Gives every text the probability that a table or a function has for it.
 
     A word in a blank has the probability of the sentence with the word in place, a sentence that follows another the
@@ -69,7 +66,12 @@ class FakeModel:
         self.answers = answers
         self.otherwise = otherwise
         self.ref = ModelRef(id=f"fake:{name}", device="cpu")
-        self.capabilities = frozenset(capabilities)
+        self._capabilities = frozenset(capabilities)
+
+    @property
+    def capabilities(self) -> frozenset[type]:
+        """Those that it was made with."""
+        return self._capabilities
 
     @property
     def record(self) -> ModelRecord:
@@ -101,37 +103,28 @@ class FakeModel:
             raise ModelError(f"{self.ref.id} gives {text!r} the probability {value}; it must be from 0 to 1.")
         return value
 
-    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
-        """Each word in the ``BLANK`` of the context, as one token."""
-        require(self, FillsBlanks, purpose="be asked for a word in a blank")
-        refuse_unfit_texts(fills, argument="fills")
-        if BLANK not in context:
-            raise ModelError(f"The context has no {BLANK}: {context!r}.")
-        return [
-            TextScore(
-                tokens=(fill,), log_probabilities=(_log(self.probability(context.replace(BLANK, fill))),)
-            )
-            for fill in fills
-        ]
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        """Each word in a blank and each second sentence as one token, each text word by word."""
+        for request in requests:
+            if type(request) not in self.capabilities:
+                kind = type(request)
+                raise missing_capability(self, kind, purpose=f"answer {kind.__name__} requests")
+        return [self._answer(request) for request in requests]
 
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        """Each text, word by word."""
-        require(self, ScoresText, purpose="be asked for the probability of a text")
-        refuse_unfit_texts(texts, argument="texts")
-        scores = []
-        for text in texts:
-            words = tuple(text.split())
-            if not words:
-                raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: it has no word.")
-            share = _log(self.probability(text)) / len(words)
-            scores.append(TextScore(tokens=words, log_probabilities=(share,) * len(words)))
-        return scores
-
-    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
-        """Probability that each second sentence follows the first."""
-        require(self, JudgesNextSentence, purpose="judge next sentences")
-        refuse_unfit_texts(seconds, argument="seconds")
-        return [self.probability(f"{first} {second}") for second in seconds]
+    def _answer(self, request: ScoringRequest) -> Answer:
+        match request:
+            case Fill():
+                return Answer((_log(self.probability(request.text.replace(BLANK, request.word))),))
+            case Follow():
+                return Answer((_log(self.probability(f"{request.first} {request.second}")),))
+            case Continue():
+                text = request.prefix if request.part is Part.PREFIX else request.joined
+                words = len(text.split())
+                asked = words if request.part is Part.PREFIX else len(request.text.split())
+                if not asked:
+                    return Answer(problem="it has no word")
+                return Answer((_log(self.probability(text)) / words,) * asked)
+        raise ModelError(f"{self.ref.id} cannot be asked for {request!r}.")
 
     def layer_number(self, layer: int) -> int:
         """A layer counted from the embeddings; there are two above them."""
@@ -145,8 +138,8 @@ class FakeModel:
         """A vector for each word that depends on the word, its text and the layer."""
         import numpy as np
 
-        require(self, Embeds, purpose="give vectors of words")
-        refuse_unfit_texts(texts, argument="texts")
+        require(self, Embed, purpose="give vectors of words")
+        check_texts(texts, argument="texts")
         return [
             np.random.default_rng(_digest(f"{span.of(text)} in {text} at {layer}"))
             .normal(size=DIMENSIONS)
@@ -164,8 +157,8 @@ class FakeModel:
     ) -> Iterator[GeneratedText]:
         """For each prompt its own words again, from its end to its beginning."""
         del parts
-        require(self, Generates, purpose="write texts")
-        refuse_single_text(prompts, argument="prompts")
+        require(self, Write, purpose="write texts")
+        check_not_single_text(prompts, argument="prompts")
         chosen = options or GenerationOptions()
         for number, prompt in enumerate(prompts):
             words = prompt.split()[::-1][: chosen.max_new_tokens]

@@ -6,22 +6,13 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import BLANK, Span
-from evenhand.models.capabilities import (
-    CAPABILITIES,
-    Embeds,
-    FillsBlanks,
-    Generates,
-    JudgesNextSentence,
-    Model,
-    NotEmbedded,
-    ScoresText,
-    TextScore,
-)
 from evenhand.models.generation import GenerationOptions
+from evenhand.models.model import CAPABILITIES, Model, NotEmbedded
+from evenhand.models.requests import Continue, Embed, Fill, Follow, Recover, ScoringRequest, Train, Write
 from evenhand.testing.conformance import require
 
 if TYPE_CHECKING:
@@ -56,22 +47,26 @@ def check_model(model: Model, samples: ModelSamples | None = None) -> None:
         samples: What it is asked.
 
     Raises:
-        AssertionError: If the record changes from one call to the next; if the model lacks a method of a capability
-            that it claims, or has another signature; if log-probabilities are not finite or above 0, probabilities not
-            between 0 and 1, vectors of different lengths; if answers change when the same is asked again, alone, or in
-            another order; if a text that is longer than the model takes is answered; if a capability that it does not
-            claim is not refused, or an error is no ``EvenhandError``.
+        AssertionError: If the record changes from one call to the next; if a method takes other arguments than those of
+            ``Model``; if the model does not answer what it claims to; if log-probabilities are not finite or above 0,
+            or vectors of different lengths; if answers change when the same is asked again, alone, or in another order;
+            if a text that is longer than the model takes is answered; if a capability that it does not claim is not
+            refused, or an error is no ``EvenhandError``.
     """
     chosen = samples or ModelSamples()
     _check_identity(model)
+    _check_signatures(model)
     for capability in CAPABILITIES:
-        if capability in model.capabilities:
-            _check_signatures(model, capability)
-        elif capability in _CALLS:
+        if capability in _CALLS and capability not in model.capabilities:
             _check_refusal(model, capability, chosen)
     for capability, check in _CHECKS.items():
         if capability in model.capabilities:
-            check(model, chosen)
+            try:
+                check(model, chosen)
+            except EvenhandError as problem:
+                raise AssertionError(
+                    f"{model.ref.id} claims {capability.__name__} and does not answer: {problem}"
+                ) from problem
 
 
 def _check_identity(model: Model) -> None:
@@ -85,23 +80,15 @@ def _check_identity(model: Model) -> None:
     require(bool(model.ref.short_name), f"{model.ref.id} has no short name")
 
 
-def _check_signatures(model: Model, capability: type) -> None:
-    require(
-        isinstance(model, capability),
-        f"{model.ref.id} claims {capability.__name__} and lacks something of it",
-    )
-    for name, wanted in vars(capability).items():
-        if name.startswith("_") or not inspect.isfunction(wanted):
-            continue
-        parameters = [known for known in inspect.signature(wanted).parameters if known != "self"]
-        own = inspect.signature(getattr(model, name)).parameters
-        missing = [known for known in parameters if known not in own]
-        require(not missing, f"{name} of {model.ref.id} takes no {', '.join(missing)}")
+def _check_signatures(model: Model) -> None:
+    for name, wanted in inspect.getmembers(Model, inspect.isfunction):
+        if not name.startswith("_"):
+            own = inspect.signature(getattr(model, name)).parameters
+            missing = [known for known in inspect.signature(wanted).parameters if known not in {"self", *own}]
+            require(not missing, f"{name} of {model.ref.id} takes no {', '.join(missing)}")
 
 
 def _check_refusal(model: Model, capability: type, samples: ModelSamples) -> None:
-    if not isinstance(model, capability):
-        return
     problem = _problem(lambda: _CALLS[capability](model, samples))
     require(
         isinstance(problem, EvenhandError),
@@ -110,24 +97,48 @@ def _check_refusal(model: Model, capability: type, samples: ModelSamples) -> Non
     )
 
 
-_CALLS: Mapping[type, Callable[[Any, ModelSamples], object]] = {
-    FillsBlanks: lambda model, samples: model.score_fills(samples.context, samples.words),
-    ScoresText: lambda model, samples: model.score_texts(samples.texts),
-    JudgesNextSentence: lambda model, samples: model.score_followers(samples.first, samples.seconds),
-    Embeds: lambda model, samples: model.embed_words(samples.texts[:1], [Span(0, len(samples.texts[0]))]),
-    Generates: lambda model, samples: list(model.generate(samples.texts[:1], _SHORT)),
+_CALLS: Mapping[type, Callable[[Model, ModelSamples], object]] = {
+    Fill: lambda model, samples: model.score_fills(samples.context, samples.words),
+    Continue: lambda model, samples: model.answer([Continue("", samples.texts[0])]),
+    Follow: lambda model, samples: model.score_followers(samples.first, samples.seconds),
+    Embed: lambda model, samples: model.embed_words(samples.texts[:1], [Span(0, len(samples.texts[0]))]),
+    Write: lambda model, samples: list(model.generate(samples.texts[:1], _SHORT)),
 }
 
 
+def _requests(capability: type, samples: ModelSamples) -> list[ScoringRequest]:
+    if capability is Fill:
+        return [Fill(samples.context, word) for word in samples.words]
+    if capability is Recover:
+        return [Recover(text) for text in samples.texts]
+    if capability is Follow:
+        return [Follow(samples.first, second) for second in samples.seconds]
+    texts: list[ScoringRequest] = [Continue("", text) for text in samples.texts]
+    return [*texts, *(Continue(samples.first, second) for second in samples.seconds)]
+
+
+def _check_answers(model: Model, capability: type, samples: ModelSamples) -> None:
+    name = capability.__name__
+
+    def ask(requests: Sequence[ScoringRequest]) -> list[list[float]]:
+        answers = model.answer(requests)
+        require(len(answers) == len(requests), f"{len(requests)} {name} requests get {len(answers)} answers")
+        for answer in answers:
+            require(answer.problem is None, f"a {name} request is not answered: {answer.problem}")
+            require(bool(answer.log_probs), f"a {name} request gets no log-probability")
+        return [list(answer.log_probs) for answer in answers]
+
+    requests = _requests(capability, samples)
+    values = [value for answer in ask(requests) for value in answer]
+    wrong = [value for value in values if not (math.isfinite(value) and value <= TOLERANCE)]
+    require(not wrong, f"{name} requests give {wrong}; log-probabilities are finite and at most 0")
+    _check_invariance(ask, requests, f"{name} requests")
+
+
 def _check_fills(model: Model, samples: ModelSamples) -> None:
-    filling = cast("FillsBlanks", model)
-
-    def ask(words: Sequence[str]) -> list[list[float]]:
-        return _values(filling.score_fills(samples.context, words), len(words), "score_fills")
-
-    _check_log_probabilities(ask, samples.words, "score_fills")
+    _check_answers(model, Fill, samples)
     blankless = samples.context.replace(BLANK, "")
-    problem = _problem(lambda: filling.score_fills(blankless, samples.words))
+    problem = _problem(lambda: model.score_fills(blankless, samples.words))
     require(
         isinstance(problem, EvenhandError),
         f"score_fills of a context without {BLANK} gives {problem!r}; an EvenhandError is needed",
@@ -135,42 +146,22 @@ def _check_fills(model: Model, samples: ModelSamples) -> None:
 
 
 def _check_texts(model: Model, samples: ModelSamples) -> None:
-    scoring = cast("ScoresText", model)
-
-    def ask(texts: Sequence[str]) -> list[list[float]]:
-        return _values(scoring.score_texts(texts), len(texts), "score_texts")
-
-    _check_log_probabilities(ask, samples.texts, "score_texts")
-    longest = getattr(model, "longest_input", None)
+    _check_answers(model, Continue, samples)
+    longest = model.longest_input
     if longest is not None:
-        problem = _problem(lambda: scoring.score_texts([" ".join(samples.texts) * (longest + 1)]))
+        (answer,) = model.answer([Continue("", " ".join(samples.texts) * (longest + 1))])
         require(
-            isinstance(problem, EvenhandError),
-            f"score_texts of a text beyond the {longest:,} tokens that {model.ref.id} takes gives {problem!r}; an "
-            "EvenhandError is needed",
+            answer.problem is not None,
+            f"a text beyond the {longest:,} tokens that {model.ref.id} takes is answered; a problem is needed",
         )
 
 
-def _check_followers(model: Model, samples: ModelSamples) -> None:
-    judging = cast("JudgesNextSentence", model)
-
-    def ask(seconds: Sequence[str]) -> list[list[float]]:
-        judged = judging.score_followers(samples.first, seconds)
-        outside = [value for value in judged if not 0 <= value <= 1]
-        require(not outside, f"score_followers gives {outside}; probabilities are from 0 to 1")
-        return [[value] for value in judged]
-
-    _check_invariance(ask, samples.seconds, "score_followers")
-
-
 def _check_vectors(model: Model, samples: ModelSamples) -> None:
-    embedding = cast("Embeds", model)
-
     def ask(texts: Sequence[str]) -> list[list[float]]:
         spans = [Span(0, len(text.split()[0])) for text in texts]
         vectors = [
             [] if isinstance(vector, NotEmbedded) else vector.tolist()
-            for vector in embedding.embed_words(texts, spans)
+            for vector in model.embed_words(texts, spans)
         ]
         lengths = {len(vector) for vector in vectors if vector}
         require(len(lengths) <= 1, f"embed_words gives vectors of the lengths {sorted(lengths)}")
@@ -184,8 +175,7 @@ def _check_vectors(model: Model, samples: ModelSamples) -> None:
 
 
 def _check_generation(model: Model, samples: ModelSamples) -> None:
-    generating = cast("Generates", model)
-    first, second = (list(generating.generate(samples.texts, _SHORT)) for _ in range(2))
+    first, second = (list(model.generate(samples.texts, _SHORT)) for _ in range(2))
     require(first == second, "generate gives other texts for the same seed")
     numbers = [text.prompt for text in first]
     require(
@@ -194,36 +184,28 @@ def _check_generation(model: Model, samples: ModelSamples) -> None:
     )
 
 
+_TRAINED = ("loaded", "position_reader", "batch_memory", "pretraining_objective", "held_out_rows")
+"""What training reads of a model."""
+
+
+def _check_training(model: Model, _samples: ModelSamples) -> None:
+    missing = [name for name in _TRAINED if inspect.getattr_static(model, name, None) is None]
+    require(not missing, f"{model.ref.id} claims Train and lacks {', '.join(missing)}")
+
+
 _CHECKS: Mapping[type, Callable[[Model, ModelSamples], None]] = {
-    FillsBlanks: _check_fills,
-    ScoresText: _check_texts,
-    JudgesNextSentence: _check_followers,
-    Embeds: _check_vectors,
-    Generates: _check_generation,
+    Fill: _check_fills,
+    Continue: _check_texts,
+    Recover: lambda model, samples: _check_answers(model, Recover, samples),
+    Follow: lambda model, samples: _check_answers(model, Follow, samples),
+    Embed: _check_vectors,
+    Write: _check_generation,
+    Train: _check_training,
 }
 
 
-def _values(scores: Sequence[TextScore], count: int, name: str) -> list[list[float]]:
-    require(len(scores) == count, f"{name} gives {len(scores)} scores for {count} texts")
-    for score in scores:
-        require(
-            len(score.tokens) == len(score.log_probabilities) > 0,
-            f"{name} gives {len(score.log_probabilities)} log-probabilities for {len(score.tokens)} tokens",
-        )
-    return [list(score.log_probabilities) for score in scores]
-
-
-def _check_log_probabilities(
-    ask: Callable[[Sequence[str]], list[list[float]]], texts: Sequence[str], name: str
-) -> None:
-    values = [value for answer in ask(texts) for value in answer]
-    wrong = [value for value in values if not (math.isfinite(value) and value <= TOLERANCE)]
-    require(not wrong, f"{name} gives {wrong}; log-probabilities are finite and at most 0")
-    _check_invariance(ask, texts, name)
-
-
 def _check_invariance(
-    ask: Callable[[Sequence[str]], list[list[float]]], texts: Sequence[str], name: str
+    ask: Callable[[Sequence[Any]], list[list[float]]], texts: Sequence[Any], name: str
 ) -> None:
     usual = ask(texts)
     require(not ask([]), f"{name} of nothing gives something")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
+from evenhand.models.requests import Train
 from evenhand.training.perplexity import HeldOut
 
 PASSAGE_TOKENS = 1_024
@@ -21,7 +21,7 @@ LONG_ENOUGH = 512
 
 def reads_passages(model: LanguageModel) -> bool:
     """Whether a model reads from left to right, and far enough."""
-    return has_capability(model, Trains) and model.reads_left_to_right and model.longest_input >= LONG_ENOUGH
+    return model.has_capability(Train) and model.reads_left_to_right and model.longest_input >= LONG_ENOUGH
 
 
 def held_out_passages(passages: Sequence[str], model: LanguageModel) -> HeldOut:

@@ -15,12 +15,12 @@ import torch
 from torch import nn
 
 from evenhand.core.errors import DatasetError
-from evenhand.models.capabilities import Trains
 from evenhand.models.engine.halving import attempt
 from evenhand.models.engine.memory import BatchMemory
 from evenhand.models.engine.modes import eval_mode
 from evenhand.models.engine.positions import PositionStates
 from evenhand.models.engine.transfer import on_device
+from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 from evenhand.models.references import ModelError
@@ -45,7 +45,7 @@ class HeldOut:
     def __init__(
         self,
         sentences: Sequence[str],
-        model: Trains,
+        model: LanguageModel,
         *,
         seed: int = 0,
         max_tokens: int = BATCH_TOKENS,

@@ -12,8 +12,8 @@ from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.models.backends import backend_of
-from evenhand.models.capabilities import Generates
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Write
 from evenhand.regard.persons import starter_file
 from evenhand.regard.texts import read_regard_texts
 from evenhand.runs.mitigation_records import planted_bias_of
@@ -106,7 +106,7 @@ def default_classifier(ref: ModelRef, language: str, out: Path, monitor: Monitor
 def _refuse_unable(ref: ModelRef) -> None:
     """Refuse a model that cannot write before a classifier is trained for it, where its place tells that at once."""
     capabilities = getattr(backend_of(ref.id), "capabilities", None)
-    if capabilities is not None and Generates not in capabilities(ref):
+    if capabilities is not None and Write not in capabilities(ref):
         raise ModelError(
             f"{ref.id} cannot write texts, which an audit of regard needs. Use a decoder such as GPT-2, an "
             "encoder-decoder such as T5, or a model behind a server."

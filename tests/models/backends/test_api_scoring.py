@@ -15,7 +15,8 @@ from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.api import ApiError, Endpoint
 from evenhand.models.backends.api.echo import EchoError, read_echo
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.capabilities import Generates, ScoresText
+from evenhand.models.references import ModelError
+from evenhand.models.requests import Continue, Part, Write
 from evenhand.runs.store import Parts
 
 TEXTS = ("She opened the house.", "The children went home.", "It was cold")
@@ -39,12 +40,11 @@ def test_scores_of_a_right_server_are_the_log_probabilities_of_its_model(
 
     scores = model.score_texts(TEXTS)
 
-    assert model.capabilities == {Generates, ScoresText}
+    assert model.capabilities == {Write, Continue}
     pairs = PairModel()
     for text, score in zip(TEXTS, scores, strict=True):
         tokens = tokenise(text)
-        assert score.tokens == tuple(tokens[1:])
-        assert score.log_probabilities == pytest.approx(
+        assert score.log_probs == pytest.approx(
             [pairs.log_probability(before, token) for before, token in pairwise(tokens)]
         )
 
@@ -73,16 +73,16 @@ def test_a_wrong_server_scores_nothing_and_says_why(server: ApiServer, manner: s
 
     with pytest.raises(
         EvenhandError,
-        match=rf"cannot be asked for .* this one has Generates. .* failed the self-test .*({reason})",
+        match=rf"cannot be asked for .* this one has Write. .* failed the self-test .*({reason})",
     ):
         model.score_texts(TEXTS)
-    assert model.capabilities == {Generates}
+    assert model.capabilities == {Write}
 
 
 def test_the_chat_endpoint_scores_nothing(server: ApiServer) -> None:
     model = model_of(server, endpoint=Endpoint.CHAT)
 
-    assert model.capabilities == {Generates}
+    assert model.capabilities == {Write}
     with pytest.raises(EvenhandError, match="the chat endpoint gives no log-probabilities of a prompt"):
         model.score_texts(TEXTS)
     assert not any(request.get("echo") for request in server.requests)
@@ -95,7 +95,7 @@ def test_a_server_that_is_down_during_the_self_test_has_not_failed_it(server: Ap
     with pytest.raises(ApiError, match="failed 6 times"):
         _ = model.capabilities
     server.always = None
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
 
 
 def test_the_self_test_runs_once(server: ApiServer) -> None:
@@ -111,7 +111,7 @@ def test_the_self_test_runs_once(server: ApiServer) -> None:
 
 def test_a_text_that_occurs_twice_is_asked_for_once(server: ApiServer) -> None:
     model = model_of(server)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.requests.clear()
 
     scores = model.score_texts([TEXTS[0], TEXTS[1], TEXTS[0]])
@@ -131,14 +131,15 @@ def test_a_model_with_a_prefix_is_not_scored_without_it(server: ApiServer) -> No
 def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     model = model_of(server, concurrency=1)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.requests.clear()
     server.faults = ["", "message odd"]
+    requests = [Continue("", text) for text in TEXTS]
 
     with pytest.raises(ApiError):
-        model.score_texts(TEXTS, parts=parts)
+        model.answer(requests, parts=parts)
     assert len(list(parts)) == 1
-    scores = model.score_texts(TEXTS, parts=parts)
+    scores = model.answer(requests, parts=parts)
 
     assert len(server.requests) == 2 + 2
     assert scores == model.score_texts(TEXTS)
@@ -146,11 +147,36 @@ def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None
 
 def test_a_server_that_loses_its_echo_after_the_self_test_is_noticed(server: ApiServer) -> None:
     model = model_of(server)
-    assert ScoresText in model.capabilities
+    assert Continue in model.capabilities
     server.manner = "echo ignored"
 
     with pytest.raises(ApiError, match=r"gives no score for 'She opened the house\.': it does not repeat"):
         model.score_texts(TEXTS[:1])
+
+
+def test_a_text_after_a_prefix_is_what_the_whole_has_after_the_tokens_of_the_prefix(
+    server: ApiServer,
+) -> None:
+    prefix, text = "It was cold", "She left."
+    whole = list(pairwise(tokenise(f"{prefix} {text}")))
+    pairs = PairModel()
+
+    after, before = model_of(server).answer(
+        [Continue(prefix, text), Continue(prefix, text, part=Part.PREFIX)]
+    )
+
+    expected = [pairs.log_probability(*pair) for pair in whole]
+    assert after.log_probs == pytest.approx(expected[2:])
+    assert before.log_probs == pytest.approx(expected[:2])
+
+
+def test_a_server_that_cuts_the_context_into_other_tokens_is_told_apart_no_further(server: ApiServer) -> None:
+    model = model_of(server)
+    assert Continue in model.capabilities
+    server.manner = "merged"
+
+    with pytest.raises(ModelError, match=r"other tokens than its context.*--inter c"):
+        model.answer([Continue("It was cold", "She left.")])
 
 
 def test_a_start_token_before_the_prompt_is_no_part_of_the_score() -> None:

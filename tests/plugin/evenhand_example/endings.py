@@ -18,7 +18,8 @@ from evenhand.instruments.instrument import (
     Preparation,
     statistics_record,
 )
-from evenhand.models.capabilities import Model, ScoresText
+from evenhand.models.model import Model
+from evenhand.models.requests import Continue
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run, run_name
@@ -69,7 +70,7 @@ class EndingsInstrument(Instrument[EndingsOptions]):
     version = "endings.v1"
     title = "Endings"
     summary = "Which of two words a model rather ends a sentence with."
-    needs = (ScoresText,)
+    needs = (Continue,)
     options_type = EndingsOptions
     result_type = EndingsResult
     unused_options = frozenset({"data", "language", "max_tokens"})
@@ -145,7 +146,6 @@ class EndingsPreparation(Preparation):
         return Run(record=self.record, results=(self._result(frame["first"].to_list()),), scores=frame)
 
     def _prefers_first(self, item: Ending) -> bool:
-        assert isinstance(self.model, ScoresText)
         texts = [f"{item.opening} {word}{self.options.mark}" for word in (item.first, item.second)]
         first, second = (score.total for score in self.model.score_texts(texts))
         return first > second

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from evenhand.models.capabilities import Model, ScoresText, TextScore
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models import Answer, Continue, Model, ModelError, ModelRef, Part
+from evenhand.models.requests import ScoringRequest
 from evenhand.runs.records import ModelRecord
 
 
-@dataclass(frozen=True, slots=True)
-class WordyModel:
+class WordyModel(Model):
     """Each letter of a word takes the same number of bits."""
 
-    ref: ModelRef
-    nats_per_letter: float
+    capabilities = frozenset({Continue})
 
-    capabilities = frozenset({ScoresText})
+    def __init__(self, ref: ModelRef, nats_per_letter: float) -> None:
+        self.ref = ref
+        self.nats_per_letter = nats_per_letter
 
     @property
     def record(self) -> ModelRecord:
@@ -32,15 +31,15 @@ class WordyModel:
             device="cpu",
         )
 
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        """A log-probability for each word of each text."""
-        return [
-            TextScore(
-                tokens=tuple(text.split()),
-                log_probabilities=tuple(-self.nats_per_letter * len(word) for word in text.split()),
-            )
-            for text in texts
-        ]
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        """A log-probability for each word of each text, or of each prefix."""
+        answers = []
+        for request in requests:
+            if not isinstance(request, Continue):
+                raise ModelError(f"{self.ref.id} cannot be asked for {request!r}.")
+            text = request.prefix if request.part is Part.PREFIX else request.text
+            answers.append(Answer(tuple(-self.nats_per_letter * len(word) for word in text.split())))
+        return answers
 
 
 class WordyBackend:

@@ -26,9 +26,9 @@ from evenhand.instruments.association.results import (
     with_later_columns,
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
-from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
-from evenhand.models.text_model import measurable
+from evenhand.models.requests import Continue, Fill
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
@@ -73,7 +73,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
     version = "association.v1"
     title = "Context association test"
     summary = "How often a model prefers the stereotypical candidate: SS, LMS and ICAT."
-    needs = (FillsBlanks, ScoresText)
+    needs = (Fill, Continue)
     options_type = AuditOptions
     result_type = RunResult
     quality_measures = (comparison.LMS_MEASURE,)
@@ -113,9 +113,9 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def refuse_impossible(self, options: AuditOptions) -> None:
         """Refuse data that cannot be read, and names of protocols and scores that do not exist."""
-        from evenhand.models.measurable import method_options
+        from evenhand.instruments.association.ways import MethodOptions
 
-        method_options(options.protocol, inter=options.inter, score=options.score)
+        MethodOptions.named(options.protocol, inter=options.inter, score=options.score)
         benchmark_of(options)
 
     def run_name(self, ref: ModelRef, options: AuditOptions) -> str:
@@ -130,11 +130,10 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def other_scoring(self, present: RunRecord, options: AuditOptions) -> Mapping[str, str]:
         """Tasks of --task, and scores and variants that were asked for by name."""
-        from evenhand.models.measurable import method_options
-        from evenhand.models.questions import choice_of
+        from evenhand.instruments.association.ways import MethodOptions, choice_of
 
         methods = present.scoring.methods if present.scoring else {}
-        chosen = method_options(options.protocol, inter=options.inter, score=options.score)
+        chosen = MethodOptions.named(options.protocol, inter=options.inter, score=options.score)
         asked = {Task.INTRASENTENCE: chosen.score, Task.INTERSENTENCE: chosen.inter}
         other: dict[str, str] = {}
         for task in benchmark_of(options).tasks:
@@ -152,13 +151,13 @@ class AssociationInstrument(Instrument[AuditOptions]):
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
         from evenhand.instruments.association.scoring import AuditPreparation
+        from evenhand.instruments.association.ways import tasks_of_model
 
-        measured = measurable(model)
-        if not measured.tasks:
+        if not tasks_of_model(model):
             self.refuse_unable(model)
         benchmark = benchmark_of(options)
         return AuditPreparation(
-            measured, benchmark, options, name=name or _run_name(model.ref, benchmark, options)
+            model, benchmark, options, name=name or _run_name(model.ref, benchmark, options)
         )
 
     def figures(self, run: Run) -> tuple[Figure, ...]:

@@ -5,22 +5,30 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from evenhand.core.files import sha256_of
-from evenhand.core.items import Association, Benchmark, Task, replaced_items
-from evenhand.core.progress import Progress, activity
+from evenhand.core.items import Association, Benchmark, Task, overlong_reason, replaced_items
+from evenhand.core.progress import Progress
 from evenhand.core.protocols import get_protocol
 from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import as_source, assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.association.ways import (
+    Continuation,
+    Method,
+    MethodOptions,
+    choose_method,
+    sum_of_logs,
+    tasks_of_model,
+)
 from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
-from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
-from evenhand.models.measurable import Measurable, choose_method, method_options
-from evenhand.models.questions import Continuation, Method, Question, questions_of, sum_of_logs
-from evenhand.models.text_model import cost_notices
+from evenhand.models.model import Model
+from evenhand.models.references import UnscorableError
+from evenhand.models.requests import Answer, ScoringRequest
 from evenhand.runs.records import RunRecord, SampleRecord, ScoringRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -29,7 +37,7 @@ from evenhand.runs.store import Parts
 class AuditPreparation(Preparation):
     """A model and a benchmark, with the methods chosen."""
 
-    def __init__(self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str) -> None:
+    def __init__(self, model: Model, benchmark: Benchmark, options: AuditOptions, *, name: str) -> None:
         self.model = model
         self.benchmark = benchmark.sampled(options.limit)
         self.source = as_source(options.source)
@@ -47,13 +55,15 @@ class AuditPreparation(Preparation):
             for item in self.benchmark.of_task(task)
             for candidate in item.candidates
         )
+        cost = self.model.describe_cost(texts)
+        notices = () if cost is None else (cost,)
         left_out = [task.value for task in self.benchmark.tasks if task not in self.methods]
         if self.options.tasks is not None or not left_out:
-            return cost_notices(self.model, texts)
+            return notices
         return (
             f"{', '.join(left_out)} is left out: {self.model.ref.id} cannot do it "
             "(see evenhand models inspect).",
-            *cost_notices(self.model, texts),
+            *notices,
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
@@ -87,20 +97,12 @@ class AuditPreparation(Preparation):
         return few
 
     def _methods(self) -> dict[Task, Method]:
-        wanted = self.options.tasks or self.model.tasks
-        inter = method_options(self.protocol, inter=self.options.inter).inter
-        if self.options.tasks is None and inter is Continuation.PSEUDO_LIKELIHOOD:
+        options = MethodOptions.named(self.protocol, inter=self.options.inter, score=self.options.score)
+        wanted = self.options.tasks or tasks_of_model(self.model)
+        if self.options.tasks is None and options.inter is Continuation.PSEUDO_LIKELIHOOD:
             wanted = (*wanted, Task.INTERSENTENCE)  # masked models have it for the asking
         return {
-            task: choose_method(
-                self.model,
-                task,
-                protocol=self.protocol,
-                inter=self.options.inter,
-                score=self.options.score,
-            )
-            for task in self.benchmark.tasks
-            if task in wanted
+            task: choose_method(self.model, task, options) for task in self.benchmark.tasks if task in wanted
         }
 
     def _record(self, planned: RunRecord) -> RunRecord:
@@ -116,7 +118,7 @@ class AuditPreparation(Preparation):
     def _scoring(self) -> ScoringRecord:
         facts = self.model.scoring_facts
         return ScoringRecord(
-            methods={task.value: _method_name(method) for task, method in self.methods.items()},
+            methods={task.value: method.full_name for task, method in self.methods.items()},
             descriptions={task.value: method.description for task, method in self.methods.items()},
             max_tokens=self.options.max_tokens or facts.max_tokens,
             memory=facts.memory,
@@ -151,7 +153,7 @@ def audit_record(
 
 
 def score_items(
-    model: Measurable,
+    model: Model,
     benchmark: Benchmark,
     methods: Mapping[Task, Method],
     *,
@@ -161,44 +163,65 @@ def score_items(
 ) -> dict[str, Score]:
     """A score for every candidate of the tasks that have a method, or the reason why there is none."""
     scores: dict[str, Score] = {}
-    questions: list[tuple[Association, Question]] = []
+    asked: list[_Asked] = []
     for task, method in methods.items():
-        items = benchmark.of_task(task)
-        with activity("splitting texts into tokens"):
-            asked_of_items = questions_of(method, model.tokenizer, items)
-        for item, asked in zip(items, asked_of_items, strict=True):
-            reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
-            if isinstance(asked, str) or reason:
-                scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
+        for item in benchmark.of_task(task):
+            requested = _requested(method, item)
+            if isinstance(requested, str):
+                scores |= {candidate.id: Score(math.nan, requested) for candidate in item.candidates}
             else:
-                questions += [(item, question) for question in asked]
-    asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
-    answers = model.answer_groups(asked_for, max_tokens=max_tokens, parts=parts, progress=progress)
+                asked += requested
+    answers = iter(
+        model.answer(
+            [request for each in asked for request in each.requests],
+            items=[each.item for each in asked for _ in each.requests],
+            whole_items=True,
+            max_tokens=max_tokens,
+            parts=parts,
+            progress=progress,
+        )
+    )
     return scores | {
-        question.candidate: _score(question, values)
-        for (_, question), values in zip(questions, answers, strict=True)
+        each.candidate: _score(each.method, [next(answers) for _ in each.requests]) for each in asked
     }
 
 
-def _score(question: Question, values: RequestValues) -> Score:
-    if isinstance(values, str):
-        return Score(math.nan, values)
-    tokens = tuple(value for answer in values for value in answer)
-    if not all(math.isfinite(value) for value in tokens):
-        return Score(math.nan, "the model gave NaN or infinite values")
-    value = question.combine(values)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is requested for a candidate."""
+
+    item: str
+    candidate: str
+    method: Method
+    requests: tuple[ScoringRequest, ...]
+
+
+def _requested(method: Method, item: Association) -> list[_Asked] | str:
+    """The requests for each candidate, or why the item cannot be asked about."""
+    overlong = overlong_reason(item.context, *(candidate.text for candidate in item.candidates))
+    if overlong:
+        return overlong
+    try:
+        return [
+            _Asked(item.id, candidate.id, method, method.requests(item, candidate))
+            for candidate in item.candidates
+        ]
+    except UnscorableError as reason:
+        return str(reason)
+
+
+def _score(method: Method, answers: Sequence[Answer]) -> Score:
+    problem = next((answer.problem for answer in answers if answer.problem), None)
+    if problem:
+        return Score(math.nan, problem)
+    value = method.combine([answer.log_probs for answer in answers])
     if not math.isfinite(value):
         return Score(math.nan, "the score is not finite")
+    tokens = tuple(chain.from_iterable(answer.log_probs for answer in answers))
+    is_whole = method.is_whole and all(answer.is_whole for answer in answers)
     return Score(
-        value,
-        token_log_probabilities=tokens,
-        log2_probability=sum_of_logs(tokens) if question.whole else None,
+        value, token_log_probabilities=tokens, log2_probability=sum_of_logs(tokens) if is_whole else None
     )
-
-
-def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:
-    """Why an item does not fit into the model, if it does not."""
-    return too_long((request for question in questions for request in question.requests), longest)
 
 
 def _predictions(name: str, scores: dict[str, Score]) -> Predictions:
@@ -206,8 +229,3 @@ def _predictions(name: str, scores: dict[str, Score]) -> Predictions:
     return Predictions(
         name=name, source="scored by this run", sha256=sha256_of(lines.encode()), scores=scores
     )
-
-
-def _method_name(method: Method) -> str:
-    kind = getattr(method, "kind", None)
-    return method.name if kind is None or kind.value == method.name else f"{method.name}, {kind.value}"

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.models.capabilities import Embeds, NotEmbedded
+from evenhand.models.model import Model, NotEmbedded
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats
 from evenhand.text.word_search import WordFinder, WordMatch, gendered_words_in, words_of
@@ -84,7 +84,7 @@ class CorpusVectors:
         sentences: How many were read.
     """
 
-    model: Embeds
+    model: Model
     layer: int
     pronouns: WordFinder
     nouns: WordFinder

@@ -42,8 +42,8 @@ from evenhand.instruments.instrument import (
     Skipped,
 )
 from evenhand.instruments.vectors import mean_estimate
-from evenhand.models.capabilities import Embeds
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Embed
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure, FigureGroups
@@ -134,7 +134,7 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     version = "direct-bias.v1"
     title = "Direct bias"
     summary = "How far professions point along a direction, by default that of gender, over a corpus."
-    needs = (Embeds,)
+    needs = (Embed,)
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
     scores_layout = ScoresLayout(

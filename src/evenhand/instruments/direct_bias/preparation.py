@@ -42,8 +42,7 @@ from evenhand.instruments.instrument import (
     statistics_record,
 )
 from evenhand.instruments.vectors import cosine, vector_options, vector_warnings
-from evenhand.models.capabilities import EmbeddingModel
-from evenhand.models.text_model import measurable
+from evenhand.models.model import Model
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -94,7 +93,7 @@ class DirectBiasPreparation(Preparation):
 
     unit = "bytes"
 
-    def __init__(self, model: EmbeddingModel, options: DirectBiasOptions, planned: RunRecord) -> None:
+    def __init__(self, model: Model, options: DirectBiasOptions, planned: RunRecord) -> None:
         self.model = model
         self.options = options
         self.language = options.language or DEFAULT_LANGUAGE
@@ -102,7 +101,7 @@ class DirectBiasPreparation(Preparation):
         self.pronouns = words_of_direction(options.pair, self.language)
         self.gendered = _words_to_avoid(self.pronouns, options)
         self.layer = model.layer_number(options.layer)
-        warnings = measurable(model).language_warnings([], name="the corpus", language=self.language)
+        warnings = model.language_warnings([], name="the corpus", language=self.language)
         self.record = planned.model_copy(
             update={
                 "options": {**vector_options(model, self.layer), **planned.options},

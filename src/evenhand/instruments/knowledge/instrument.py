@@ -52,18 +52,10 @@ from evenhand.instruments.knowledge.results import (
 )
 from evenhand.instruments.settled_scoring import NONSENSE_EVERY, WHOLE, ask_settled, sense_estimate
 from evenhand.instruments.word_scoring import WordScorer
-from evenhand.models.capabilities import (
-    FillsBlanks,
-    Generates,
-    LimitsPrompts,
-    Model,
-    ScoresText,
-    has_capability,
-)
 from evenhand.models.generation import GenerationOptions
-from evenhand.models.questions import filled_context
+from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
-from evenhand.models.text_model import cost_notices, measurable
+from evenhand.models.requests import Continue, Fill, Write, filled_text
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.certificate_quality import QualityRow
@@ -102,7 +94,7 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     version = "knowledge.v1"
     title = "Knowledge"
     summary = "Whether a model knows the gender of a pronoun that another word settles."
-    needs = (FillsBlanks, ScoresText)
+    needs = (Fill, Continue)
     options_type = KnowledgeOptions
     result_type = KnowledgeResult
     quality_measures = (MEASURE, EVIDENCE, AGREEMENT_ROW)
@@ -287,14 +279,14 @@ class KnowledgePreparation(Preparation):
 
     def __init__(self, model: Model, settled: SettledSet, options: KnowledgeOptions, *, name: str) -> None:
         self.options = options
-        self.scorer = WordScorer(measurable(model))
+        self.scorer = WordScorer(model)
         # Where whole sentences are scored, what comes later tells more about the later words than about the pronoun.
         settled = settled.read_from_the_left() if self.scorer.by_sentence else settled
         self.settled = settled.sampled(options.limit)
         self.beside_nonsense = self.settled.sample(NONSENSE_EVERY)
         self.genders = self.settled.genders()
-        writes = has_capability(model, Generates) and has_capability(model, ScoresText)
-        self.writer: Generates | None = model if writes and isinstance(model, Generates) else None
+        writes = model.has_capability(Write) and model.has_capability(Continue)
+        self.writer = model if writes else None
         self.record = _planned_record(name, settled, options).model_copy(
             update={
                 "options": {
@@ -304,7 +296,7 @@ class KnowledgePreparation(Preparation):
                 },
                 "model": model.record,
                 "warnings": self.scorer.model.language_warnings(
-                    [filled_context(sentence.text, sentence.right)[0] for sentence in self.settled.sentences],
+                    [filled_text(sentence.text, sentence.right)[0] for sentence in self.settled.sentences],
                     name="the settled sentences",
                     language=settled.language,
                 ),
@@ -315,11 +307,12 @@ class KnowledgePreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         texts = (
-            filled_context(sentence.text, word)[0]
+            filled_text(sentence.text, word)[0]
             for sentence in self.settled.sentences
             for word in (sentence.right, sentence.wrong)
         )
-        return cost_notices(self.scorer.model, texts)
+        cost = self.scorer.model.describe_cost(texts)
+        return () if cost is None else (cost,)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Ask for the words in every gap, and let a model that writes go on."""
@@ -356,8 +349,6 @@ class KnowledgePreparation(Preparation):
             return [], []
         sentences = self.settled.read_from_the_left().sentences
         openings = list(dict.fromkeys(sentence.opening for sentence in sentences))
-        if not isinstance(self.writer, LimitsPrompts):
-            return openings, []
         skipped = {
             opening
             for opening, is_overlong in zip(

@@ -27,9 +27,9 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.instruments.malor.results import SCORES_SCHEMA, MalorResult
 from evenhand.instruments.word_scoring import WordScore
-from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
-from evenhand.models.text_model import measurable
+from evenhand.models.requests import Continue, Fill
 from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
 from evenhand.runs.certificate_files import resampling_of
@@ -79,7 +79,7 @@ class MalorInstrument(Instrument[MalorOptions]):
     version = "malor.v1"
     title = "MALoR"
     summary = "Which gender a model expects with which occupation, in bits."
-    needs = (FillsBlanks, ScoresText)
+    needs = (Fill, Continue)
     options_type = MalorOptions
     result_type = MalorResult
     expectation = Expectation(Response.GROWS_AWAY, in_bits=True)
@@ -144,7 +144,7 @@ class MalorInstrument(Instrument[MalorOptions]):
         from evenhand.instruments.malor.preparation import MalorPreparation
 
         self.refuse_unable(model)
-        return MalorPreparation(measurable(model), options, name=name or self.run_name(model.ref, options))
+        return MalorPreparation(model, options, name=name or self.run_name(model.ref, options))
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """MALoR and the signed mean of each experiment and direction, and signed means by field."""

@@ -62,11 +62,9 @@ from evenhand.instruments.settled_scoring import (
     sense_estimate,
 )
 from evenhand.instruments.word_scoring import WordScore, WordScorer
-from evenhand.models.capabilities import Model
-from evenhand.models.measurable import Measurable
-from evenhand.models.questions import filled_context
+from evenhand.models.model import Model
 from evenhand.models.references import ModelError
-from evenhand.models.text_model import cost_notices
+from evenhand.models.requests import filled_text
 from evenhand.runs.records import (
     DatasetRecord,
     EnvironmentRecord,
@@ -83,7 +81,7 @@ class MalorPreparation(Preparation):
 
     unit = "sentences"
 
-    def __init__(self, model: Measurable, options: MalorOptions, *, name: str) -> None:
+    def __init__(self, model: Model, options: MalorOptions, *, name: str) -> None:
         self.model = model
         self.protocol = get_probe_protocol(options.protocol)
         self.probes = probes = probes_of(options)
@@ -98,17 +96,18 @@ class MalorPreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         texts = (
-            filled_context(question.question.text, fill)[0]
+            filled_text(question.question.text, fill)[0]
             for question in self._questions()
             for fill in question.question.fills
         )
         settled = self.settled.sample(NONSENSE_EVERY) if self.settled else ()
         gate = (
-            filled_context(sentence.text, word)[0]
+            filled_text(sentence.text, word)[0]
             for sentence in settled
             for word in (sentence.right, sentence.wrong, sentence.nonsense)
         )
-        return cost_notices(self.model, chain(texts, gate))
+        cost = self.model.describe_cost(chain(texts, gate))
+        return () if cost is None else (cost,)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Ask chunk after chunk, so that memory does not grow with what is asked."""

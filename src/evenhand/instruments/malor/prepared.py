@@ -7,6 +7,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from evenhand.instruments.malor.questions import (
     probe_questions,
     question_chunks,
 )
-from evenhand.instruments.word_scoring import Answer, WordScorer
+from evenhand.instruments.word_scoring import WordAnswer, WordScorer
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values
@@ -86,10 +87,14 @@ class PreparedProbe:
         }
         asked = [(experiment, direction) for experiment in self._tables]
         for chunk in question_chunks(probe_questions(probes, asked)):
-            words = scorer.requests([question.question for question in chunk])
-            askable = (word for of_question in words for word in of_question if not isinstance(word, str))
+            words = model.token_requests(
+                [request for question in chunk for request in question.question.requests], known_words=True
+            )
+            askable = (word for word in words if not isinstance(word, str))
             places = self._reading.add([request for requests in askable for request in requests])
-            for question, of_question in zip(chunk, words, strict=True):
+            following = iter(words)
+            for question in chunk:
+                of_question = list(islice(following, len(question.places)))
                 self._tables[question.asked[0]].add(question, of_question, places)
             for table in self._tables.values():
                 table.end_chunk()
@@ -183,7 +188,7 @@ class _Table:
         for place, word in zip(question.places, words, strict=True):
             tokens = [token for _ in word for token in next(places)] if isinstance(word, tuple) else []
             problem = word if isinstance(word, str) else None
-            answers.append(Answer(0.0 if tokens else math.nan, problem, tokens=len(tokens)))
+            answers.append(WordAnswer(0.0 if tokens else math.nan, problem, tokens=len(tokens)))
             if tokens:
                 self._cells.extend((place.structure, place.occupation, place.form, place.term))
                 self._firsts.append(len(self._tokens))

@@ -26,7 +26,7 @@ from evenhand.core.probes import (
     open_occupation,
     open_term,
 )
-from evenhand.instruments.word_scoring import Answer, OpenQuestion
+from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer
 
 Floats = npt.NDArray[np.float64]
 
@@ -237,7 +237,7 @@ class AnswerTable:
         self.problems: dict[str, npt.NDArray[np.bool_]] = {}
         """By reason, where an answer is missing: by structure, occupation and term."""
 
-    def add(self, question: ProbeQuestion, answers: Sequence[Answer]) -> None:
+    def add(self, question: ProbeQuestion, answers: Sequence[WordAnswer]) -> None:
         """The answers to one question."""
         for place, answer in zip(question.places, answers, strict=True):
             cell = (place.structure, place.occupation, place.form, place.term)

@@ -25,7 +25,6 @@ from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import assemble_regard
 from evenhand.instruments.regard.generation import PUBLISHED_DECODING, refuse_lack_of_texts, write_texts
 from evenhand.instruments.regard.results import NAME, LabellingClassifier
-from evenhand.models.capabilities import EstimatesGenerationCost
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
@@ -239,10 +238,9 @@ class RegardAudit(Preparation):
                 f"There are {self.decoding.samples} texts per prompt. With fewer than {FEWEST_TEXTS}, shares are "
                 "mostly chance."
             )
-        if isinstance(self.model, EstimatesGenerationCost):
-            texts = (prompt.text for prompt in self.prompts.prompts)
-            notices.append(self.model.describe_generation_cost(texts, self.decoding, parts=self.kept_answers))
-        return tuple(notices)
+        texts = (prompt.text for prompt in self.prompts.prompts)
+        cost = self.model.describe_generation_cost(texts, self.decoding, parts=self.kept_answers)
+        return tuple(notices if cost is None else (*notices, cost))
 
     @property
     def _place_of_group(self) -> pl.Expr:

@@ -13,8 +13,8 @@ import polars as pl
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress, no_progress
 from evenhand.data.regard_prompts import PromptSet, RegardPrompt
-from evenhand.models.capabilities import Generates
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions
+from evenhand.models.model import Model
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
@@ -43,7 +43,7 @@ TEXTS_SCHEMA: dict[str, pl.DataType] = {
 
 
 def write_texts(
-    model: Generates,
+    model: Model,
     prompts: PromptSet,
     options: GenerationOptions = PUBLISHED_DECODING,
     *,

@@ -39,8 +39,8 @@ from evenhand.instruments.regard.results import (
     RegardMeasure,
     RegardResult,
 )
-from evenhand.models.capabilities import Generates
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Write
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificate_files import resampling_of
 from evenhand.runs.comparison import Comparison, ComparisonOptions
@@ -58,7 +58,7 @@ class RegardInstrument(Instrument[RegardOptions]):
     version = "regard.v1"
     title = "Regard"
     summary = "How much better texts speak of one group of people than of another."
-    needs = (Generates,)
+    needs = (Write,)
     options_type = RegardOptions
     result_type = RegardResult
     scores_layout = ScoresLayout(SCORES_SCHEMA, key=("number",), optional=("human_label",))

@@ -320,7 +320,7 @@ def _surprises(model: LanguageModel, requests: Sequence[CausalRequest]) -> Float
             f"A prefix and the longest text behind it have {longest:,} tokens together; {model.ref.id} takes "
             f"{model.longest_input:,}. Shorten the prefix or the texts."
         )
-    answers = model.answer(requests)
+    answers = model.answer_tokens(requests)
     values = (answers.of(number) for number in range(len(requests)))
     return np.array([(-sum(own), len(own)) for own in values], dtype=np.float64)
 

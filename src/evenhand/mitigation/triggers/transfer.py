@@ -21,9 +21,10 @@ from evenhand.mitigation.triggers.comparison import (
     measure_prefixes,
 )
 from evenhand.mitigation.triggers.targets import TargetPair
-from evenhand.models.capabilities import Generates, require
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.model import require
 from evenhand.models.references import ModelError, ModelRef, load_model
+from evenhand.models.requests import Write
 from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.runs.store import Parts
 from evenhand.runs.trigger_records import PrefixComparison, TriggerRecord
@@ -101,7 +102,7 @@ def model_to_compare(ref: ModelRef) -> Any:
     """A model that prefixes can be compared on: a decoder, or one that writes texts elsewhere."""
     model = load_model(ref)
     if not isinstance(model, LanguageModel):
-        require(model, Generates, purpose="be compared behind a trigger")
+        require(model, Write, purpose="be compared behind a trigger")
         return model
     if not model.reads_left_to_right:
         raise ModelError(

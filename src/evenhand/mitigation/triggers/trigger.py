@@ -35,9 +35,10 @@ from evenhand.mitigation.triggers.transfer import (
 )
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
 from evenhand.mitigation.triggers.written_texts import WrittenTexts
-from evenhand.models.capabilities import Generates, require
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.model import require
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Write
 from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.runs.store import Job, Parts
 from evenhand.runs.trigger_records import (
@@ -155,7 +156,7 @@ class Trigger(Mitigation[TriggerOptions]):
         monitor: Monitor,
     ) -> MitigationOutcome:
         """Search, choose the best seed, and compare it with other prefixes on what no search saw."""
-        require(model, Generates, purpose="get a trigger")
+        require(model, Write, purpose="get a trigger")
         if not model.reads_left_to_right:
             raise ModelError(
                 f"{model.ref.id} is an encoder-decoder. A trigger is searched for on a decoder, such as lab:decoder; "

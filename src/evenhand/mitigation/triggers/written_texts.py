@@ -25,7 +25,6 @@ from evenhand.instruments.regard.results import RegardMeasure, RegardResult
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
 from evenhand.mitigation.triggers.comparison import FigureOfPrefix, NamedPrefixes
 from evenhand.mitigation.triggers.held_out_contexts import FEWEST_CONTEXTS
-from evenhand.models.capabilities import EstimatesGenerationCost
 from evenhand.runs.comparison import ComparisonOptions, Difference
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -109,8 +108,6 @@ class WrittenTexts:
 
     def describe_cost(self, model: Any, prefixes: Sequence[NamedPrefixes]) -> str | None:
         """What the texts of a server cost, in a sentence; None for a model that costs nothing."""
-        if not isinstance(model, EstimatesGenerationCost):
-            return None
         prompts = [
             prefix + prompt.text
             for own in prefixes
@@ -118,7 +115,10 @@ class WrittenTexts:
             for prompt in self.prompts.prompts
             for _ in range(self._share(own))
         ]
-        return model.describe_generation_cost(prompts, replace(self._audit_options.decoding, samples=1))
+        cost: str | None = model.describe_generation_cost(
+            prompts, replace(self._audit_options.decoding, samples=1)
+        )
+        return cost
 
     @property
     def _audit_options(self) -> RegardOptions:

@@ -16,7 +16,7 @@ from evenhand.core.errors import require_extra
 from evenhand.core.registry import Registry, lacks
 
 if TYPE_CHECKING:
-    from evenhand.models.capabilities import Model
+    from evenhand.models.model import Model
     from evenhand.models.references import ModelRef
 
 LOCAL_NAME = "local"

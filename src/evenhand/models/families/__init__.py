@@ -17,7 +17,7 @@ FAMILIES: Registry[Family] = Registry(
         "masked": "evenhand.models.families.masked:MASKED",
         "decoder": "evenhand.models.families.decoder:DECODER",
     },
-    check=lambda entry: lacks(entry, "name", "auto_class", "capabilities", "recognises", "method"),
+    check=lambda entry: lacks(entry, "name", "auto_class", "capabilities", "recognises", "token_requests"),
 )
 
 

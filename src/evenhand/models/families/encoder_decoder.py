@@ -12,8 +12,6 @@ from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Seq2SeqRequest, Tokens
 from evenhand.models.engine.runners import Seq2SeqRunner
 from evenhand.models.families.family import Family
-from evenhand.models.questions import Continuation
-from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:
     from evenhand.models.loading import Loaded
@@ -49,8 +47,3 @@ class EncoderDecoderFamily(Family):
             Seq2SeqRequest(tokens[:5], tokens[5:8], (0, 2), (tokens[1], tokens[2])),
             Seq2SeqRequest(tokens[:3], tokens[4:6], (1,), (tokens[6],)),
         ]
-
-    def refuse_other_continuations(self, variant: Continuation | None) -> None:
-        """Refuse ways of scoring a continuation that only decoders have."""
-        if variant not in (None, Continuation.GIVEN_CONTEXT):
-            raise ModelError(f"Encoder-decoders are scored with --inter d; {variant.value} is for decoders.")

@@ -7,21 +7,16 @@ do and never for its family by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from torch import nn
 
-from evenhand.core.items import Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL
-from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains, missing_capability
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Tokens
 from evenhand.models.engine.runners import ReadyRunner
-from evenhand.models.measurable import MethodOptions
-from evenhand.models.next_sentence import NextSentence
-from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
-from evenhand.models.references import ModelError
+from evenhand.models.model import missing_capability
+from evenhand.models.requests import Continue, Fill, Recover, ScoringRequest, Train, filled_text
 from evenhand.runs.head_records import HeadKind
 
 if TYPE_CHECKING:
@@ -30,7 +25,16 @@ if TYPE_CHECKING:
     from evenhand.models.objectives.gap_contexts import GapContexts
     from evenhand.models.objectives.held_out import HeldOutRows
     from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
-    from evenhand.models.sentence_pairs import PairMethod
+
+AS_PUBLISHED = "multilingual-2023"
+"""The variant of requests that asks as the code of the multilingual study does."""
+
+FIRST_TOKEN_APART = "stereoset-2021"  # noqa: S105 # no password
+"""The variant that asks as StereoSet's code does."""
+
+
+Ways: TypeAlias = Mapping[tuple[type, str], tuple[str, str]]
+"""By request and variant: a short name and a description of how it is answered."""
 
 
 class Family(ABC):
@@ -41,6 +45,11 @@ class Family(ABC):
     auto_class: str
     """The class of Transformers that loads its models."""
     capabilities: frozenset[type]
+    """Requests whose answers mean what the request says."""
+    also_answers: frozenset[type] = frozenset()
+    """Requests that are answered in a way of the family's own, which only some instruments can use."""
+    fills_by_sentence = False
+    """Whether a word in a blank is answered by the probability of the whole sentence."""
     reads_left_to_right = False
     """Whether a token is never given what comes after it."""
     adds_special_tokens = True
@@ -49,10 +58,10 @@ class Family(ABC):
     """Further arguments of a forward pass."""
     head_kind: HeadKind | None = None
     """What a new next-sentence head is; None where there is none."""
-    without_head = "Leave out --inter to score candidates by the probability of their tokens."
-    """What can be done about a missing next-sentence head."""
     encodes_pairs = False
     """Whether a tokenizer's own way to encode two sentences means something to its models."""
+    ways: ClassVar[Ways] = {}
+    """How requests are answered."""
 
     @abstractmethod
     def recognises(self, config: Any, tokenizer: Any) -> bool:
@@ -75,87 +84,52 @@ class Family(ABC):
     def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[Request]:
         """A few requests over nine tokens, to try a model with."""
 
-    def tasks(self, _model: LanguageModel) -> tuple[Task, ...]:
-        """What a model can be measured with."""
-        return (Task.INTRASENTENCE, Task.INTERSENTENCE)
+    @abstractmethod
+    def token_requests(self, model: LanguageModel, request: ScoringRequest, group: str) -> Sequence[Request]:
+        """What is asked of the model's tokens to answer a request.
 
-    def method(self, model: LanguageModel, task: Task, options: MethodOptions) -> Method:
-        """How the candidates of a task are scored.
+        Args:
+            model: The model.
+            request: The request, one of those that the family answers.
+            group: Requests of one group are likely to start alike.
 
         Raises:
-            ModelError: If the model cannot do the task, or not in the way that was asked for.
+            UnscorableError: If it cannot be asked.
         """
-        if task is Task.INTRASENTENCE:
-            if options.as_published and options.score is not None:
-                raise ModelError(
-                    f"Protocol {options.protocol.name} fixes the score; leave out --score or use {DEFAULT_PROTOCOL}."
-                )
-            return self.intrasentence_method(model, options)
-        if options.inter is Continuation.NEXT_SENTENCE:
-            return self.next_sentence_method(model)
-        if options.inter is Continuation.PSEUDO_LIKELIHOOD:
-            return self.pseudo_likelihood_method(model)
-        return self.intersentence_method(model, options)
 
-    @abstractmethod
-    def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
-        """How a word in the blank of a context is scored."""
+    def texts(self, _model: LanguageModel, request: ScoringRequest) -> Iterable[tuple[str, bool]]:
+        """Texts that ``token_requests`` will tokenise, each with or without special tokens.
 
-    @abstractmethod
-    def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
-        """How a sentence after a context is scored without a next-sentence head."""
+        They are tokenised ahead, all in one go. Nothing breaks if some are missing.
+        """
+        match request:
+            case Fill(variant=""):
+                yield filled_text(request.text, request.word)[0], True
+            case Recover():
+                yield request.text, True
 
-    def next_sentence_method(self, model: LanguageModel) -> NextSentence:
-        """How a sentence after a context is scored by a next-sentence head."""
-        if model.judge is None:
-            raise ModelError(
-                f"{model.ref.id} has no next-sentence head. It can do: "
-                f"{', '.join(task.value for task in self.tasks(model))} (--task). {self.without_head} Train a head "
-                "with: evenhand train next-sentence."
-            )
-        return NextSentence(model.loaded.tokenizer, model.judge.record)
-
-    def pseudo_likelihood_method(self, model: LanguageModel) -> Method:
-        """How a sentence after a context is scored at masks."""
-        raise ModelError(
-            f"--inter {Continuation.PSEUDO_LIKELIHOOD.value} is for masked models; {model.ref.id} is a {self.name}. "
-            "Leave it out."
-        )
-
-    @abstractmethod
-    def pair_method(self, model: LanguageModel) -> PairMethod:
-        """How the two sentences of a pair are scored."""
-
-    def word_method(self, model: LanguageModel) -> WordMethod:
-        """How the probability of a word in a blank is read, on which ``FillsBlanks`` and probes rest."""
-        raise missing_capability(
-            model, FillsBlanks, ScoresText, purpose="be asked for the probability of a word"
-        )
-
-    def text_requests(self, model: LanguageModel, _text: str) -> tuple[Request, ...]:
-        """What is asked about a text, on which ``ScoresText`` rests."""
-        raise missing_capability(model, ScoresText, purpose="score texts")
+    def is_whole(self, _model: LanguageModel, request: ScoringRequest) -> bool:
+        """Whether the answers together are the probability of what is asked for."""
+        return not isinstance(request, Recover)
 
     def pretraining_objective(
         self, model: LanguageModel, _sentences: Sequence[str], _options: PretrainingOptions
     ) -> PretrainingObjective:
         """How a model goes on learning from sentences."""
-        raise missing_capability(model, Trains, purpose="go on learning from sentences")
+        raise missing_capability(model, Train, purpose="go on learning from sentences")
 
     def held_out_rows(self, model: LanguageModel, _sentences: Sequence[str], *, seed: int) -> HeldOutRows:
         """Sentences with some of their tokens hidden, chosen from a seed, which a model is asked for."""
         raise missing_capability(
-            model, Trains, purpose=f"be asked for hidden tokens of held-out text (seed {seed})"
+            model, Train, purpose=f"be asked for hidden tokens of held-out text (seed {seed})"
         )
 
     def gap_contexts(self, model: LanguageModel) -> GapContexts:
         """How a sentence with a gap is shown to a model, to read what it expects there."""
-        raise missing_capability(model, Trains, purpose="be equalised")
+        raise missing_capability(model, Train, purpose="be equalised")
 
 
-def refuse_pseudo_likelihood(model: LanguageModel, kind: ScoreKind | None) -> None:
-    """Refuse a score that only models with a mask have."""
-    if kind in (ScoreKind.PLL, ScoreKind.PLL_WITHIN_WORD):
-        raise ModelError(
-            f"--score {kind.value} is for masked models; {model.ref.id} is a {model.family.name}."
-        )
+def unanswered(model: LanguageModel, request: ScoringRequest) -> Exception:
+    """The error for a request that the family does not answer."""
+    kind = Continue if isinstance(request, Continue) else type(request)
+    return missing_capability(model, kind, purpose=f"answer {type(request).__name__} requests")

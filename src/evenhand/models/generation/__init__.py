@@ -1,6 +1,6 @@
 """Generation: texts that a model writes after prompts.
 
-``GenerationOptions`` says how texts are decoded, ``GeneratedText`` is one result. The capability is ``Generates``.
+``GenerationOptions`` says how texts are decoded, ``GeneratedText`` is one result. The capability is ``Write``.
 Local models have it through ``LocalGenerator``, which needs torch and is imported from ``generation.local``.
 """
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import replace
 from functools import cached_property
 from threading import Event
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from evenhand.models.backends.api.chat import CONTINUE, continuation_messages, continuation_of, is_refusal
 from evenhand.models.backends.api.client import ApiClient, error_words
@@ -20,20 +21,24 @@ from evenhand.models.backends.api.options import (
     estimate_generation,
     estimate_scoring,
 )
-from evenhand.models.capabilities import (
-    Generates,
-    ScoresText,
-    TextScore,
-    refuse_single_text,
-    refuse_unfit_texts,
-    require,
-)
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.batches import Row, windows
 from evenhand.models.generation.texts import keep_texts, part_key, read_texts
+from evenhand.models.model import (
+    ItemCounter,
+    Model,
+    check_not_single_text,
+    check_requests,
+    missing_capability,
+    require,
+)
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Answer, Continue, Part, ScoringRequest, Write
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
+
+if TYPE_CHECKING:
+    from evenhand.core.progress import Progress
 
 PREFIX = "api:"
 UNKNOWN = "unknown"
@@ -41,12 +46,15 @@ UNKNOWN = "unknown"
 _PATHS: Mapping[Endpoint, str] = {Endpoint.COMPLETIONS: "completions", Endpoint.CHAT: "chat/completions"}
 _FINISHES = {"stop": Finish.END, "length": Finish.LENGTH, "content_filter": Finish.FILTERED}
 
+TokenScores: TypeAlias = list[tuple[str, float]]
+"""The tokens of a text with their natural log-probabilities; a first token that nothing stands before is left out."""
+
 Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Given = TypeVar("Given")
 
 
-class ApiModel:
-    """Generates texts; scores texts where a self-test shows that the server's log-probabilities are right."""
+class ApiModel(Model):
+    """Writes texts; scores texts where a self-test shows that the server's log-probabilities are right."""
 
     def __init__(self, ref: ModelRef, options: ApiOptions, *, client: ApiClient | None = None) -> None:
         self.ref = ref
@@ -83,11 +91,11 @@ class ApiModel:
     @property
     def capabilities(self) -> frozenset[type]:
         """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
-        return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
+        return frozenset({Write} if self._echo.fault else {Write, Continue})
 
     def has_capability(self, capability: type) -> bool:
         """Whether it has a capability; no request is sent to know that it generates."""
-        return capability is Generates or capability in self.capabilities
+        return capability is Write or capability in self.capabilities
 
     def describe_cost(self, texts: Iterable[str]) -> str:
         """What it takes to score texts, before the first is sent.
@@ -124,7 +132,7 @@ class ApiModel:
 
     def absence_reason(self, capability: type) -> str | None:
         """Why it lacks a capability, where it could have it."""
-        if capability is not ScoresText or not self._echo.fault:
+        if capability is not Continue or not self._echo.fault:
             return None
         return (
             f"The server {self.options.host} failed the self-test of its log-probabilities: {self._echo.fault}. "
@@ -147,7 +155,7 @@ class ApiModel:
             parts: Keep every answer; what they hold already is not asked for again.
             progress: Called after every answer.
         """
-        refuse_single_text(prompts, argument="prompts")
+        check_not_single_text(prompts, argument="prompts")
         options = options or GenerationOptions()
         options = replace(options, prefix=self.ref.prefix + options.prefix)
         for window in windows(prompts, options):
@@ -158,38 +166,79 @@ class ApiModel:
             ]
             yield from self._texts(rows, options, parts, progress)
 
-    def score_texts(self, texts: Sequence[str], *, parts: Parts | None = None) -> list[TextScore]:
-        """Token by token, each text from its start; a first token that nothing stands before is left out.
-
-        A text that occurs twice is asked for once.
-
-        Args:
-            texts: What is scored.
-            parts: Keep every answer; what they hold already is not asked for again.
-
-        Raises:
-            ModelError: If the server cannot be trusted with that, with the reason.
-        """
-        require(self, ScoresText, purpose="be asked for the probability of a text")
-        refuse_unfit_texts(texts, argument="texts")
+    def answer(
+        self,
+        requests: Sequence[ScoringRequest],
+        *,
+        items: Sequence[str] | None = None,
+        whole_items: bool = False,  # noqa: ARG002 # nothing is known here before a text is sent
+        known_words: bool = False,  # noqa: ARG002
+        max_tokens: int | None = None,  # noqa: ARG002
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """Answer requests from the scores of whole texts; see ``Model``. Each score is kept when it comes."""
+        check_requests(requests)
+        require(self, Continue, purpose="be asked for the probability of a text")
         if self.ref.prefix:
             raise ModelError(
                 f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
                 "score texts."
             )
-        scores: dict[str, TextScore] = {}
-        for text in dict.fromkeys(texts):
-            content = parts.get(_score_key(text)) if parts is not None else None
-            if content is not None:
-                scores[text] = TextScore.model_validate_json(content)
+        asked = [self._texts_of(request) for request in requests]
+        counter = ItemCounter(
+            (items[place] if items else str(place), text) for place, own in enumerate(asked) for text in own
+        )
+        scores = self._scores(dict.fromkeys(text for own in asked for text in own), parts, counter, progress)
+        return [self._answer(own, [scores[text] for text in own]) for own in asked]
 
-        def keep(text: str, score: TextScore) -> None:
+    def _texts_of(self, request: ScoringRequest) -> tuple[str, ...]:
+        match request:
+            case Continue(part=Part.PREFIX):
+                return (request.prefix,)
+            case Continue(prefix=""):
+                return (request.text,)
+            case Continue():
+                return request.prefix, request.joined
+        raise missing_capability(self, type(request), purpose=f"answer {type(request).__name__} requests")
+
+    def _scores(
+        self, texts: Iterable[str], parts: Parts | None, counter: ItemCounter, progress: Progress | None
+    ) -> dict[str, TokenScores]:
+        scores: dict[str, TokenScores] = {}
+
+        def count(text: str) -> None:
+            if progress:
+                progress(*counter.add([text]))
+
+        def keep(text: str, score: TokenScores) -> None:
             scores[text] = score
             if parts is not None:
-                parts.put(_score_key(text), score.model_dump_json().encode())
+                parts.put(_score_key(text), json.dumps(score).encode())
+            count(text)
 
-        self._ask_all([text for text in dict.fromkeys(texts) if text not in scores], self._score, keep)
-        return [scores[text] for text in texts]
+        missing = []
+        for text in texts:
+            content = parts.get(_score_key(text)) if parts is not None else None
+            if content is None:
+                missing.append(text)
+            else:
+                scores[text] = [(token, value) for token, value in json.loads(content)]
+                count(text)
+        self._ask_all(missing, self._score, keep)
+        return scores
+
+    def _answer(self, texts: Sequence[str], scores: Sequence[TokenScores]) -> Answer:
+        """The tokens after those of the prefix, where the prefix's tokens are the text's first."""
+        *before, whole = scores
+        first = len(before[0]) if before else 0
+        tokens = [token for token, _ in whole]
+        if before and (tokens[:first] != [token for token, _ in before[0]] or len(tokens) == first):
+            raise ModelError(
+                f"{self.ref.id} cuts {texts[-1][:60]!r} into other tokens than its context, so the two cannot be "
+                "told apart. Score it with --inter c, which takes context and candidate together."
+            )
+        return Answer(tuple(value for _, value in whole[first:]))
 
     @cached_property
     def _echo(self) -> EchoVerdict:
@@ -223,8 +272,8 @@ class ApiModel:
     def _ask_all(
         self,
         questions: Sequence[Question],
-        ask: Callable[[Question], Answer],
-        keep: Callable[[Question, Answer], None],
+        ask: Callable[[Question], Given],
+        keep: Callable[[Question, Given], None],
     ) -> None:
         """Ask several questions at a time, and keep each answer when it comes, also when another one fails.
 
@@ -232,7 +281,7 @@ class ApiModel:
         """
         failed = Event()
 
-        def ask_unless_failed(question: Question) -> Answer | None:
+        def ask_unless_failed(question: Question) -> Given | None:
             if failed.is_set():
                 return None
             try:
@@ -291,20 +340,17 @@ class ApiModel:
             **({"stop": list(options.stop)} if options.stop else {}),
         }
 
-    def _score(self, text: str) -> TextScore:
+    def _score(self, text: str) -> TokenScores:
         try:
             request = echo_request(text, new_tokens=self._echo.new_tokens)
             echoed = read_echo(self._complete(request), text)
         except EchoError as fault:
             raise ApiError(f"{self.options.host} gives no score for {text[:80]!r}: {fault}.") from None
-        scored = [
+        return [
             (token, value)
             for token, value in zip(echoed.tokens, echoed.log_probabilities, strict=True)
             if value is not None
         ]
-        return TextScore(
-            tokens=tuple(token for token, _ in scored), log_probabilities=tuple(value for _, value in scored)
-        )
 
     def _complete(self, request: dict[str, Any]) -> Any:
         return self._post(request)["choices"][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.models.questions import choice_of
+from evenhand.instruments.association.ways import choice_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,442 @@
+"""Models: what can be asked, wherever it lives. Another package derives its own from ``Model``.
+
+An instrument or a mitigation names the requests that it needs; a model says by its capabilities which it answers.
+Nobody else asks how a model is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.items import BLANK
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import (
+    Answer,
+    Continue,
+    Embed,
+    Fill,
+    Follow,
+    Recover,
+    ScoringRequest,
+    Train,
+    Write,
+)
+from evenhand.runs.records import ModelRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from evenhand.core.items import Span
+    from evenhand.core.progress import Progress
+    from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
+    from evenhand.runs.store import Parts
+
+NOT_FINITE = "the model gave NaN or infinite values"
+
+REQUESTS_AT_ONCE = 64
+"""Requests whose answers are kept together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringFacts:
+    """How answers are computed, for records."""
+
+    max_tokens: int | None = None
+    """Tokens in a batch, unless another number is asked for."""
+    memory: int | None = None
+    """Most bytes that a batch takes beside the weights."""
+    only_needed_positions: bool = False
+    shared_prefixes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotEmbedded:
+    """Why a word has no vector."""
+
+    reason: str
+
+
+class Model(ABC):
+    """A model that can be asked.
+
+    A model in another process or on a server gives its ``ref``, ``record`` and ``capabilities``, and answers requests
+    in batches: ``answer`` asks equal requests once, keeps answers as they come, and resumes.
+    """
+
+    ref: ModelRef
+    """What it was loaded from."""
+    also_answers: frozenset[type] = frozenset()
+    """Requests that it answers in a way of its own, which only some instruments can use."""
+    tokenizer: Any = None
+    """What cuts its texts into tokens; None where it is asked about plain text."""
+    longest_input: int | None = None
+    """The most tokens that it takes; None where nothing limits it, or where the model itself refuses longer texts."""
+    reads_left_to_right: bool = False
+    """Whether a token is never given what comes after it."""
+
+    @property
+    @abstractmethod
+    def record(self) -> ModelRecord:
+        """What identifies it in records and fingerprints."""
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> frozenset[type]:
+        """The requests that it answers as they are meant, and ``Train``."""
+
+    def has_capability(self, capability: type) -> bool:
+        """Whether it has a capability; a model may have to load more to know all of them."""
+        return capability in self.capabilities
+
+    @property
+    def fills_by_sentence(self) -> bool:
+        """Whether a word in a blank is answered by the whole sentence, so that answers compare only with each other."""
+        return Fill not in self.capabilities
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        """Versions of the libraries that its answers depend on."""
+        return {}
+
+    @property
+    def scoring_facts(self) -> ScoringFacts:
+        """How answers are computed."""
+        return ScoringFacts()
+
+    def way_of(self, request: type, variant: str = "") -> tuple[str, str] | None:  # noqa: ARG002 # for those that override it
+        """A short name and a description of how requests of a type are answered, where there is more to say."""
+        return None
+
+    def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
+        return ()
+
+    def absence_reason(self, capability: type) -> str | None:  # noqa: ARG002
+        """Why it lacks a capability that others of its kind have, as a sentence without its full stop."""
+        return None
+
+    def describe_cost(self, texts: Iterable[str]) -> str | None:  # noqa: ARG002
+        """What it costs to score texts, in a sentence; None where it costs nothing.
+
+        Raises:
+            EvenhandError: If it is more than is allowed.
+        """
+        return None
+
+    def describe_generation_cost(
+        self,
+        prompts: Iterable[str],  # noqa: ARG002
+        options: GenerationOptions,  # noqa: ARG002
+        *,
+        parts: Parts | None = None,  # noqa: ARG002
+    ) -> str | None:
+        """What it costs to write texts after prompts, without those that ``parts`` hold; None where nothing.
+
+        Raises:
+            EvenhandError: If it is more than is allowed.
+        """
+        return None
+
+    def answer(
+        self,
+        requests: Sequence[ScoringRequest],
+        *,
+        items: Sequence[str] | None = None,
+        whole_items: bool = False,  # noqa: ARG002 # nothing is known here before a request is asked
+        known_words: bool = False,  # noqa: ARG002 # nor which words are known
+        max_tokens: int | None = None,  # noqa: ARG002
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """Answer requests; equal ones are asked once.
+
+        Args:
+            requests: What is asked.
+            items: For each request the item that it is about; progress is counted in items.
+            whole_items: Ask nothing of an item of which one request cannot be asked.
+            known_words: Do not ask what shows a word that the tokenizer does not know.
+            max_tokens: Most tokens in a batch.
+            parts: Where answers are kept as they come, so that an interrupted job resumes.
+            progress: Told how many items are done.
+        """
+        check_requests(requests)
+        distinct = sorted(dict.fromkeys(requests), key=lambda request: type(request).__name__)
+        answers: dict[ScoringRequest, Answer] = {}
+        names = items or [str(place) for place in range(len(requests))]
+        counter = ItemCounter(zip(names, requests, strict=True))
+        for first in range(0, len(distinct), REQUESTS_AT_ONCE):
+            batch = distinct[first : first + REQUESTS_AT_ONCE]
+            given = _stored(parts, batch)
+            if given is None:
+                given = [_finite(answer) for answer in self.answer_batch(batch)]
+                if len(given) != len(batch):
+                    raise ModelError(
+                        f"{self.ref.id} gave {len(given)} answers to {len(batch)} requests. It needs to give one for "
+                        "each."
+                    )
+                if parts is not None:
+                    parts.put(_key(batch), _written(given))
+            answers.update(zip(batch, given, strict=True))
+            if progress:
+                progress(*counter.add(batch))
+        return [answers[request] for request in requests]
+
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        """An answer for each of a few requests, all different; equal types stand together."""
+        for kind in dict.fromkeys(map(type, requests)):
+            raise missing_capability(self, kind, purpose=f"answer {kind.__name__} requests")
+        return []
+
+    def score_fills(self, context: str, fills: Sequence[str]) -> list[Answer]:
+        """Token by token, each word in the ``BLANK`` of a context."""
+        require(self, Fill, purpose="be asked for a word in a blank")
+        check_texts([context], argument="context")
+        check_texts(fills, argument="fills")
+        if BLANK not in context:
+            raise ModelError(f"The context has no {BLANK}: {context!r}.")
+        return self._answered({fill: Fill(context, fill) for fill in fills}, fills)
+
+    def score_texts(self, texts: Sequence[str]) -> list[Answer]:
+        """Token by token, each text: from left to right, or each token hidden in turn by a masked model."""
+        if not (self.has_capability(Continue) or self.has_capability(Recover)):
+            raise missing_capability(
+                self, Continue, Recover, purpose="be asked for the probability of a text"
+            )
+        check_texts(texts, argument="texts")
+        by_sides = not self.has_capability(Continue)
+        return self._answered(
+            {text: Recover(text) if by_sides else Continue("", text) for text in texts}, texts
+        )
+
+    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
+        """The probability that each second sentence follows the first."""
+        require(self, Follow, purpose="judge next sentences")
+        check_texts([first], argument="first")
+        check_texts(seconds, argument="seconds")
+        answers = self._answered({second: Follow(first, second) for second in seconds}, seconds)
+        return [math.exp(answer.total) for answer in answers]
+
+    def _answered(self, requests: Mapping[str, ScoringRequest], texts: Sequence[str]) -> list[Answer]:
+        """Answers about each text; what cannot be asked is an error here, and no reason to skip."""
+        answers = dict(zip(requests, self.answer(list(requests.values())), strict=True))
+        for text, answer in answers.items():
+            if answer.problem and not answer.log_probs:
+                raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {answer.problem}.")
+        return [answers[text] for text in texts]
+
+    def layer_number(self, layer: int) -> int:  # noqa: ARG002
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1.
+
+        Raises:
+            ModelError: If there is no such layer.
+        """
+        raise missing_capability(self, Embed, purpose="give vectors of words")
+
+    def embed_words(
+        self,
+        texts: Sequence[str],  # noqa: ARG002
+        spans: Sequence[Span],  # noqa: ARG002
+        *,
+        layer: int = -1,  # noqa: ARG002
+    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
+        """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
+        raise missing_capability(self, Embed, purpose="give vectors of words")
+
+    def generate(
+        self,
+        prompts: Iterable[str],  # noqa: ARG002
+        options: GenerationOptions | None = None,  # noqa: ARG002
+        *,
+        parts: Parts | None = None,  # noqa: ARG002
+        progress: TextProgress | None = None,  # noqa: ARG002
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Read as they are needed, so there may be any number.
+            options: How texts are decoded; the defaults if not given.
+            parts: Where texts are kept as they come; what they hold already is not generated again.
+            progress: Called after every batch.
+        """
+        raise missing_capability(self, Write, purpose="write texts")
+
+    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:  # noqa: ARG002
+        """Which prompts are known to leave no room for the new tokens."""
+        return [False] * len(prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Capability:
+    meaning: str
+    models: str
+
+
+CAPABILITIES: Mapping[type, _Capability] = {
+    Fill: _Capability(
+        "gives the probability of words in a blank", "masked models and T5-style models, such as lab:masked"
+    ),
+    Continue: _Capability("gives the probability of a text", "decoders, such as lab:decoder"),
+    Recover: _Capability("gives the probability of hidden tokens", "masked models, such as lab:masked"),
+    Follow: _Capability(
+        "says whether a sentence follows another", "BERT with its next-sentence head, such as bert-base-cased"
+    ),
+    Embed: _Capability(
+        "gives the contextual vectors of words", "models that are loaded from a folder or the hub"
+    ),
+    Write: _Capability("writes texts", "decoders and encoder-decoders, such as lab:decoder"),
+    Train: _Capability(
+        "goes on learning from sentences",
+        "masked models, decoders and T5-style models that are loaded from a folder or the hub",
+    ),
+}
+
+
+def missing_capability(model: Model, *capabilities: type, purpose: str) -> ModelError:
+    """The error for a model that lacks what a purpose needs.
+
+    Args:
+        model: The model.
+        capabilities: Requests of which one would do.
+        purpose: What it was to do, after "cannot".
+    """
+    own = ", ".join(known.__name__ for known in CAPABILITIES if known in model.capabilities) or "nothing"
+    needed = " or ".join(f"{CAPABILITIES[known].meaning} ({known.__name__})" for known in capabilities)
+    others = "; or ".join(CAPABILITIES[known].models for known in capabilities)
+    reasons = [f"{reason}. " for known in capabilities if (reason := model.absence_reason(known))]
+    return ModelError(
+        f"{model.ref.id} ({model.record.family}) cannot {purpose}. That needs a model that {needed}; this one has "
+        f"{own}. {''.join(reasons)}Use {others}."
+    )
+
+
+def require(model: Model, capability: type, *, purpose: str) -> None:
+    """Refuse a model without a capability.
+
+    Raises:
+        ModelError: If the model lacks it.
+    """
+    if not model.has_capability(capability):
+        raise missing_capability(model, capability, purpose=purpose)
+
+
+def check_not_single_text(texts: Iterable[str], *, argument: str) -> None:
+    """Refuse a text where several are needed, for taken one by one they would be its letters, and what is no list.
+
+    Args:
+        texts: What was given.
+        argument: Its name, for the message.
+
+    Raises:
+        ModelError: If it is a single text, or nothing that holds texts.
+    """
+    if isinstance(texts, str):
+        raise ModelError(
+            f"{argument} is the text {texts[:40]!r}; a list of texts is needed. Put it into one: [...]."
+        )
+    if not isinstance(texts, Iterable):
+        raise ModelError(f"{argument} is {texts!r}; a list of texts is needed.")
+
+
+def check_texts(texts: Sequence[str], *, argument: str) -> None:
+    """Refuse a text where several are needed, and in their list what is no text or cannot be written down.
+
+    Raises:
+        ModelError: With the place in the list.
+    """
+    check_not_single_text(texts, argument=argument)
+    for _ in checked_texts(texts, argument=argument):
+        pass
+
+
+def checked_texts(texts: Iterable[str], *, argument: str) -> Iterator[str]:
+    """The texts one by one, as they are needed; what is no text or cannot be written down is refused at its place."""
+    check_not_single_text(texts, argument=argument)
+    return _checked_texts(texts, argument)
+
+
+def _checked_texts(texts: Iterable[str], argument: str) -> Iterator[str]:
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ModelError(f"{argument}[{place}] is {text!r}; a text is needed.")
+        try:
+            text.encode()
+        except UnicodeEncodeError as problem:
+            raise ModelError(
+                f"{argument}[{place}] has half of a surrogate pair at character {problem.start}, which is no "
+                "character. Remove it, or read the text with the right encoding."
+            ) from None
+        yield text
+
+
+def check_requests(requests: Sequence[ScoringRequest]) -> None:
+    """Refuse what is no list of requests, and requests whose texts are none or cannot be written down.
+
+    Raises:
+        ModelError: With the place in the list.
+    """
+    for place, request in enumerate(requests):
+        match request:
+            case Fill():
+                texts = {"text": request.text, "word": request.word}
+            case Continue():
+                texts = {"prefix": request.prefix, "text": request.text}
+            case Recover():
+                texts = {"text": request.text, "shared_with": request.shared_with or ""}
+            case Follow():
+                texts = {"first": request.first, "second": request.second}
+            case _:
+                raise ModelError(
+                    f"requests[{place}] is {request!r}; a Fill, Continue, Recover or Follow is needed."
+                )
+        for name, text in texts.items():
+            check_texts([text], argument=f"requests[{place}].{name}")
+
+
+def _finite(answer: Answer) -> Answer:
+    return answer if all(map(math.isfinite, answer.log_probs)) else replace(answer, problem=NOT_FINITE)
+
+
+def _written(answers: Sequence[Answer]) -> bytes:
+    return json.dumps([[answer.log_probs, answer.problem, answer.is_whole] for answer in answers]).encode()
+
+
+def _key(batch: Sequence[ScoringRequest]) -> str:
+    """The key under which the answers to these very requests are kept."""
+    return f"answers-{hashlib.sha256(repr(batch).encode()).hexdigest()[:32]}"
+
+
+def _stored(parts: Parts | None, batch: Sequence[ScoringRequest]) -> list[Answer] | None:
+    piece = parts.get(_key(batch)) if parts is not None else None
+    if piece is None:
+        return None
+    answers = [Answer(tuple(logs), problem, is_whole) for logs, problem, is_whole in json.loads(piece)]
+    return answers if len(answers) == len(batch) else None
+
+
+class ItemCounter:
+    """Counts items of which all that was asked is answered."""
+
+    def __init__(self, asked: Iterable[tuple[str, Hashable]]) -> None:
+        """Of each item, by its name, what is asked."""
+        self._items: dict[Hashable, set[str]] = {}
+        for item, own in asked:
+            self._items.setdefault(own, set()).add(item)
+        self._missing = Counter(chain.from_iterable(self._items.values()))
+        self._total, self._done = len(self._missing), 0
+
+    def add(self, answered: Iterable[Hashable]) -> tuple[int, int]:
+        """How many items are done, of how many, after some more answers."""
+        for own in answered:
+            for item in self._items.pop(own, ()):
+                self._missing[item] -= 1
+                self._done += self._missing[item] == 0
+        return self._done, self._total
