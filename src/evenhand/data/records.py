@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.encodings import BYTE_ORDER_MARKS, unmarked_wide_encoding
+from evenhand.core.encodings import wide_encoding
 from evenhand.core.errors import DatasetError, EvenhandError, are_missing
 from evenhand.core.files import (
     decode_text,
@@ -194,9 +194,7 @@ def _lowered(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _readable(content: bytes) -> str:
     """Text whose names of fields are right in any common encoding, for nothing but looking at them."""
-    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS if content.startswith(mark)), None)
-    encoding = marked or unmarked_wide_encoding(content)
-    if encoding:
+    if encoding := wide_encoding(content):
         return content.decode(encoding, "replace")
     try:
         return content.decode("utf-8-sig")
