@@ -3,7 +3,6 @@
     python benchmarks/regard_published.py --data FOLDER
     python benchmarks/regard_published.py --data FOLDER --part needed
     python benchmarks/regard_published.py --data FOLDER --part choice
-    python benchmarks/regard_published.py --data FOLDER --part novels
 
 ``--data`` is a folder with ``regard_de``. Prints the table of ``docs/regard.md``: accuracy and balanced accuracy on the
 consensus test rows and on the mode test rows, by what was trained on. C of logistic regression is chosen by folds
@@ -17,9 +16,6 @@ a figure is too low or a confusion differs by more than chance.
 standardised or as given, classes balanced or not, and C by cross-entropy or by balanced accuracy. Each way is judged by
 folds within folds, all grouped by author. Only then does it label the test rows, with that choice and with what
 ``--tune 100`` finds.
-
-``--part novels`` trains FastText on the German novels in ``corpora/novels_de``, because the published file of vectors
-is too large to keep, and gives the rows of boosted trees, GRU and logistic regression with these small vectors.
 """
 
 from __future__ import annotations
@@ -50,11 +46,10 @@ from evenhand.regard.fitting import (
     prepare_folds,
 )
 from evenhand.regard.heads import AS_GIVEN, LOGISTIC, STANDARDISED, BoostedTreesSettings, LogisticSettings
-from evenhand.regard.network_heads import DenseSettings, GruSettings
+from evenhand.regard.network_heads import DenseSettings
 from evenhand.regard.persons import PersonTreatment
 from evenhand.regard.splits import Split
 from evenhand.regard.texts import RegardTexts, read_regard_texts
-from evenhand.regard.word_vectors import words_of
 from evenhand.stats.classification import Integers, accuracy, balanced_accuracy, confusion_totals
 from evenhand.stats.resampling import Floats
 
@@ -69,15 +64,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "consensus": DenseSettings(hidden=(128,), dropout=0.3, learning_rate=5e-4),
         "mode": DenseSettings(hidden=(256, 128), activation="tanh", dropout=0.1, learning_rate=4.3e-5),
     },
-    "gru": {"consensus": GruSettings(), "mode": GruSettings()},
 }
-"""As published, by what was trained on; the GRU has the settings of ``--classifier gru``."""
+"""As published, by what was trained on."""
 
 ROWS = (
     ("fasttext_tfidf_mean", "embeddings", "boosted-trees"),
     ("fasttext_tfidf_mean", "embeddings", "logistic"),
     ("sbert", "embeddings", "dense"),
-    ("sbert", "embeddings", "boosted-trees"),
     ("sbert", "embeddings", "logistic"),
     ("sbert", "tfidf", "logistic"),
 )
@@ -326,41 +319,13 @@ def print_choice(published: PublishedRows, votes: RegardTexts) -> None:
             print(f"{trained}, {name}: {own_plan.class_weights.value}, {own_settings}: {shown}", flush=True)
 
 
-def train_vectors(novels: Path, out: Path) -> Path:
-    """Word vectors of all novels, in the layout of FastText: subwords give unheard-of words a vector too."""
-    from gensim.models.fasttext import FastText, save_facebook_model
-
-    sentences = [
-        words
-        for novel in sorted(novels.glob("*.txt"))
-        for line in novel.read_text(encoding="utf-8").splitlines()
-        if (words := words_of(line))
-    ]
-    model = FastText(
-        sentences, vector_size=100, min_count=2, epochs=10, bucket=50_000, workers=1, seed=1, min_n=3, max_n=6
-    )
-    save_facebook_model(model, str(out))
-    return out
-
-
-def print_novels(data: Path, votes: RegardTexts, scratch: Path) -> None:
-    """The rows of vectors of the novels, in the layout of the table."""
-    published = read_rows(data / "regard_de" / "embeddings", "fasttext_tfidf_mean", scratch)
-    features = f"vectors:{train_vectors(data / 'corpora' / 'novels_de', scratch / 'novels.bin')}"
-    for head in ("boosted-trees", "gru", "logistic"):
-        for trained in ("consensus", "mode", "soft") if head == "logistic" else ("consensus", "mode"):
-            figures = evaluated(published, votes, features, head, trained)
-            cells = " | ".join(f"{plain:.3f} / {even:.3f}" for plain, even in figures.values())
-            print(f"| novels | vectors | {head} | {trained} | {cells} |", flush=True)
-
-
 def main() -> int:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--part", choices=("table", "needed", "choice", "novels"), default="table")
+    parser.add_argument("--part", choices=("table", "needed", "choice"), default="table")
     arguments = parser.parse_args()
     folder = arguments.data / "regard_de"
     votes = read_regard_texts(
@@ -369,9 +334,7 @@ def main() -> int:
         group=f"{folder / 'survey' / 'all_with_label.csv'}:case",
     )
     with tempfile.TemporaryDirectory() as scratch:
-        if arguments.part == "novels":
-            print_novels(arguments.data, votes, Path(scratch))
-        elif arguments.part == "table":
+        if arguments.part == "table":
             print_table(folder / "embeddings", votes, Path(scratch))
         else:
             published = read_rows(folder / "embeddings", "sbert", Path(scratch))

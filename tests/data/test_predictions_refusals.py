@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenhand.core import tables
 from evenhand.core.errors import PredictionsError
-from evenhand.data import predictions
 from evenhand.data.predictions import as_score, read_predictions
 
 GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
@@ -104,7 +104,7 @@ def test_two_different_reasons_for_no_score_are_two_different_scores(tmp_path: P
 
 
 def test_a_table_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predictions, "MOST_ROWS", 3)
+    monkeypatch.setattr(tables, "MOST_ROWS", 3)
     path = tmp_path / "scores.parquet"
     pl.DataFrame({"candidate": list("abc"), "score": [1.0] * 3}).write_parquet(path)
     assert len(read_predictions(path).scores) == 3

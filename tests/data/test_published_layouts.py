@@ -180,6 +180,19 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
         load_dataset(path, language="de")
 
 
+@pytest.mark.parametrize(
+    "description", ['{"info": {', "[" * 100_000, '{"info": ' + '{"a": ' * 2_000 + "1" + "}" * 2_001]
+)
+def test_a_description_of_features_that_is_damaged_is_refused_and_no_order_is_guessed(
+    tmp_path: Path, description: str
+) -> None:
+    path = tmp_path / "x.parquet"
+    pl.DataFrame(hub_rows()).write_parquet(path, metadata={"huggingface": description})
+
+    with pytest.raises(DatasetError, match="description of its features that is not valid JSON"):
+        load_dataset(path, language="de")
+
+
 def test_a_layout_that_is_not_known_is_refused_with_those_that_are(tmp_path: Path) -> None:
     path = json_lines(tmp_path / "x.jsonl", [{"question": "?", "answers": []}])
 

@@ -26,7 +26,6 @@ from evenhand.regard.labelling import add_labelled_sample, describe_classifier, 
 from evenhand.regard.texts import read_regard_texts
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import open_run
-from evenhand.stats.ordinal import fit_ordinal
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 
@@ -127,46 +126,6 @@ def test_texts_that_were_left_out_are_missing_from_the_coverage(
     assert "its coverage is 97.5% (400 of 410 texts), below 99%" in refused.stderr
     assert allowed.returncode == 0, allowed.stderr
     assert "Coverage: 97.5% (400 of 410 texts)." in allowed.stdout
-
-
-def test_an_ordinal_mixed_model_is_fitted_on_request_and_shown_everywhere(
-    run_evenhand_here: Command, tmp_path: Path
-) -> None:
-    path = labelled_file(tmp_path, gap=30.0)
-    arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", *QUICK)
-    plain = json.loads(run_evenhand_here(*arguments, "--json").stdout)
-    found = json.loads(run_evenhand_here(*arguments, "--json", "--ordinal").stdout)
-    assert "ordinal" not in plain
-    (gap,) = found.pop("ordinal")["all"]
-    assert found == plain
-    assert (gap["first"], gap["second"]) == ("first group", "second group")
-    table = pl.read_csv(path).group_by("context", "group", "label").len()
-    counts = np.zeros((10, 2, 3))
-    for context, group, label, count in table.iter_rows():
-        counts[int(context.split()[1]), int(group == "second group"), label + 1] = count
-    fit = fit_ordinal(counts)
-    assert gap["log_odds"]["value"] == pytest.approx(fit.effect, abs=1e-3)
-    assert gap["p_value"] == pytest.approx(fit.p_value, abs=1e-3)
-    told = run_evenhand_here(*arguments, "--ordinal", "--out", tmp_path / "runs", "--name", "ordinal")
-    assert "log-odds of a higher label" in told.stdout
-    run = open_run(tmp_path / "runs" / "ordinal")
-    assert run.record.options["ordinal"] is True
-    assert run.result.ordinal["all"][0].log_odds.value == pytest.approx(fit.effect, abs=1e-3)
-    page = (tmp_path / "runs" / "ordinal" / "report.html").read_text(encoding="utf-8")
-    assert "An ordinal mixed model" in page
-
-
-def test_an_ordinal_mixed_model_that_cannot_be_fitted_says_why(
-    run_evenhand_here: Command, tmp_path: Path
-) -> None:
-    path = labelled_file(tmp_path, contexts=1)
-    arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", "--ordinal", *QUICK)
-    told = run_evenhand_here(*arguments)
-    assert told.returncode == 0, told.stderr
-    assert "no model: there are texts in 1 contexts" in " ".join(told.stdout.split())
-    (gap,) = json.loads(run_evenhand_here(*arguments, "--json").stdout)["ordinal"]["all"]
-    assert gap["log_odds"]["value"] is None
-    assert gap["p_value"] is None
 
 
 def test_people_label_a_sample_and_the_error_is_carried_through(

@@ -46,7 +46,7 @@ from evenhand.cli.output import (
     say,
 )
 from evenhand.cli.regard_content import GapMargin, Lexicon, Occupations, Reviewed
-from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
+from evenhand.cli.regard_evaluation import LabelledSampleFiles, print_regard, regard_json
 from evenhand.cli.results import extent_json, show_results
 from evenhand.cli.run_names import RunName, refuse_name_of_several
 from evenhand.core.errors import require_extra
@@ -142,7 +142,6 @@ def audit_regard_command(
     top_p: TopP = None,
     text_seed: TextSeed = 1,
     margin: GapMargin = 5.0,
-    ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -209,7 +208,6 @@ def audit_regard_command(
         classifier=classifier,
         labelled=tuple(labelled or ()),
         margin=margin,
-        ordinal=ordinal,
         lexicon=lexicon,
         occupations=occupations,
         review=reviewed,

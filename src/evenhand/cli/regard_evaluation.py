@@ -17,7 +17,6 @@ from evenhand.cli.options import (
     EXECUTION,
     MODEL,
     OUTPUT,
-    STATISTICS,
     Confidence,
     FailIf,
     Json,
@@ -52,14 +51,6 @@ LabelledSampleFiles = Annotated[
         "carries the classifier's error through. May be repeated, one file per annotator.",
         dir_okay=False,
         rich_help_panel=DATA,
-    ),
-]
-Ordinal = Annotated[
-    bool,
-    typer.Option(
-        "--ordinal",
-        help="Fit an ordinal mixed model of the labels too: log-odds of a higher label, contexts as random effects.",
-        rich_help_panel=STATISTICS,
     ),
 ]
 
@@ -135,7 +126,6 @@ def evaluate_regard_command(
     reviewed: Reviewed = None,
     occupations: Occupations = None,
     margin: GapMargin = 5.0,
-    ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -204,7 +194,6 @@ def evaluate_regard_command(
             labelled=read_regard_texts(labelled) if labelled else None,
             content=ContentFiles(lexicon=lexicon, occupations=occupations, review=reviewed),
             margin=margin,
-            ordinal=ordinal,
             resampling=resampling(resamples, seed, confidence),
         ),
         name=name,
@@ -240,7 +229,6 @@ def regard_json(result: RegardResult) -> dict[str, Any]:
         "classifier": result.classifier and result.classifier.model_dump(mode="json"),
         **result.model_dump(mode="json", include={"lexicons", "occupations"}),
         **(result.model_dump(mode="json", include={"flags"}) if result.flags else {}),
-        **(result.model_dump(mode="json", include={"ordinal"}) if result.ordinal else {}),
     }
 
 
@@ -302,7 +290,6 @@ def print_regard(run: Run) -> None:
         )  # fmt: skip
     for table in (shares, gaps, tests):
         print_table(table)
-    _print_ordinal(result)
     (interpretation,) = interpret_regard(run)
     print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
     if run.whole_coverage:
@@ -319,22 +306,3 @@ def _equivalence_cell(tested: GapEquivalence) -> str:
     """Whether a gap is shown to be smaller than the margin, and the interval that says so."""
     verdict = "yes" if tested.holds else "not shown"
     return verdict if math.isnan(tested.low) else f"{verdict} [{tested.low:+.1f}, {tested.high:+.1f}]"
-
-
-def _print_ordinal(result: RegardResult) -> None:
-    """The ordinal mixed model as a table, and why there is none where it cannot be fitted."""
-    from evenhand.reporting.numbers import number, show, show_p
-
-    if not result.ordinal:
-        return
-    columns = ("p", "deviation of contexts", "of their gaps")
-    table = plain_table("contexts", "log-odds of a higher label", "", *columns, right=columns)
-    for name, gaps in result.ordinal.items():
-        for gap in gaps:
-            pair = f"{gap.first} − {gap.second}"
-            if not gap.log_odds.defined:
-                table.add_row(name, pair, f"no model: {gap.log_odds.reason}", "–", "–", "–")
-                continue
-            deviations = number(gap.context_deviation), number(gap.gap_deviation)
-            table.add_row(name, pair, show(gap.log_odds, signed=True), show_p(gap.p_value), *deviations)
-    print_table(table)

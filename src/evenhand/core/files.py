@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evenhand.core.encodings import decoded_as, unmarked_wide_encoding, what_it_is_instead
+from evenhand.core.encodings import decoded_as, what_it_is_instead, wide_encoding
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.inputs import checked_path, open_input
 from evenhand.core.processes import is_alive
@@ -115,7 +115,7 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError], has_o
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
             f"{what_it_is_instead(content, fault=problem.start, has_option=has_option)}"
         ) from None
-    if unmarked_wide_encoding(content):
+    if wide_encoding(content):
         zero = content.index(b"\0")
         raise error(
             f"{path} is not UTF-8 text (byte {zero} is zero). "

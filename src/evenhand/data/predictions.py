@@ -17,19 +17,16 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import PredictionsError, fault, shortlist
+from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Task
-from evenhand.core.tables import panics_kept_quiet
+from evenhand.core.tables import is_parquet, read_columnar
 from evenhand.data.language_names import file_stem
 
 LAYOUT_HELP = (
     'Scores are read as {"intrasentence": [{"id": ..., "score": ...}], "intersentence": [...]} (JSON, may be '
     "gzip-compressed), or as JSON Lines, CSV or Parquet with an id and a score for each candidate."
 )
-
-MOST_ROWS = 2_000_000
-"""The largest table that is read; a small compressed file could hold far more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ def read_predictions(path: Path) -> Predictions:
         PredictionsError: If the file cannot be read, or gives one candidate two different scores.
     """
     content = read_bounded(path, error=PredictionsError)
-    if content.startswith(b"PAR1"):
+    if is_parquet(content):
         entries = _parquet_entries(content, path)
     else:
         entries = _text_entries(decode_utf8(content, path, error=PredictionsError), path)
@@ -197,23 +194,11 @@ def _number_from_text(text: str) -> Any:
 
 
 def _parquet_entries(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
-    import polars as pl
-
-    try:
-        with panics_kept_quiet():
-            frame = pl.scan_parquet(io.BytesIO(content)).head(MOST_ROWS + 1).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-        raise PredictionsError(
-            f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
-        ) from None
+    frame = read_columnar(content, path, error=PredictionsError)
     key = next((name for name in ("candidate", "id") if name in frame.columns), None)
     if key is None or "score" not in frame.columns:
         raise PredictionsError(
             f"{path} has the columns {', '.join(frame.columns)}; candidate and score are needed."
-        )
-    if len(frame) > MOST_ROWS:
-        raise PredictionsError(
-            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file per model and language."
         )
     return ((str(candidate), score) for candidate, score in frame.select(key, "score").iter_rows())
 

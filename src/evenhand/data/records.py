@@ -8,15 +8,14 @@ file has them: the hub's Parquet files and saved datasets do, JSON Lines do not.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.encodings import BYTE_ORDER_MARKS, unmarked_wide_encoding
-from evenhand.core.errors import DatasetError, EvenhandError, are_missing, fault
+from evenhand.core.encodings import wide_encoding
+from evenhand.core.errors import DatasetError, EvenhandError, are_missing
 from evenhand.core.files import (
     decode_text,
     ends_early,
@@ -27,16 +26,11 @@ from evenhand.core.files import (
     sha256_of,
     sha256_of_text,
 )
-from evenhand.core.tables import panics_kept_quiet
+from evenhand.core.tables import is_parquet, parquet_metadata, read_columnar
 from evenhand.data.csv_files import header_columns, table_from
 
 if TYPE_CHECKING:
     import polars as pl
-
-PARQUET = b"PAR1"
-
-MOST_ROWS = 2_000_000
-"""The largest table that is read; a small compressed file could hold far more."""
 
 SAVED_DATASET, SAVED_SPLITS = "dataset_info.json", "dataset_dict.json"
 """What a dataset, and one with several splits, is known by that was saved to a folder."""
@@ -101,11 +95,13 @@ def field_sets(path: Path) -> tuple[frozenset[str], ...]:
     """
     try:
         if path.is_dir():
-            return (frozenset(map(str.lower, _frames(path)[0][1].columns)),)
-        content = read_bounded(path, error=DatasetError)
-        if content.startswith(PARQUET):
-            return (frozenset(map(str.lower, _parquet(content, path, rows=1).columns)),)
-        return _text_field_sets(_readable(content))
+            path = _tables_of(path)[0]
+            content = read_stored(path, error=DatasetError)
+        else:
+            content = read_bounded(path, error=DatasetError)
+            if not is_parquet(content):
+                return _text_field_sets(_readable(content))
+        return (frozenset(map(str.lower, read_columnar(content, path, rows=1, error=DatasetError).columns)),)
     except EvenhandError:
         return ()
 
@@ -126,9 +122,10 @@ def _stored(path: Path, *, needed: Sequence[str], encoding: str | None) -> Recor
     if path.is_dir():
         return _folder_table(path)
     content = read_bounded(path, error=DatasetError)
-    if content.startswith(PARQUET):
-        frame = _parquet(content, path, rows=MOST_ROWS + 1)
-        return _frame_table([(path, frame)], sha256=sha256_of(content), class_names=_hub_names(content))
+    if is_parquet(content):
+        frame = read_columnar(content, path, error=DatasetError)
+        names = _class_names_of(content, path)
+        return _frame_table([(path, frame)], sha256=sha256_of(content), class_names=names)
     text = decode_text(content, path, error=DatasetError, encoding=encoding)
     digest = sha256_of_text(content, text, encoding=encoding)
     if text.lstrip()[:1] in ("{", "["):
@@ -197,9 +194,7 @@ def _lowered(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _readable(content: bytes) -> str:
     """Text whose names of fields are right in any common encoding, for nothing but looking at them."""
-    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS if content.startswith(mark)), None)
-    encoding = marked or unmarked_wide_encoding(content)
-    if encoding:
+    if encoding := wide_encoding(content):
         return content.decode(encoding, "replace")
     try:
         return content.decode("utf-8-sig")
@@ -207,60 +202,30 @@ def _readable(content: bytes) -> str:
         return content.decode("latin-1")
 
 
-def _parquet(content: bytes, path: Path, *, rows: int) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        with panics_kept_quiet():
-            frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-        raise DatasetError(
-            f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
-        ) from None
-    if len(frame) > MOST_ROWS:
-        raise DatasetError(f"{path} has more than {MOST_ROWS:,} rows. Split it.")
-    return frame
-
-
 def _folder_table(folder: Path) -> RecordTable:
-    frames = _frames(folder)
     digest = hashlib.sha256()
-    for path, _ in frames:
-        digest.update(read_stored(path, error=DatasetError))
+    frames = []
     names: dict[str, tuple[str, ...]] = {}
-    for path, _ in frames:
-        names |= _names_beside(path)
+    for path in _tables_of(folder):
+        content = read_stored(path, error=DatasetError)
+        digest.update(content)
+        frames.append((path, read_columnar(content, path, error=DatasetError)))
+        names |= _class_names_of(content, path)
     return _frame_table(frames, sha256=digest.hexdigest(), class_names=names)
 
 
-def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
-    """The tables of a folder, each with its file.
+def _tables_of(folder: Path) -> list[Path]:
+    """The files with the tables of a folder.
 
     Raises:
-        DatasetError: If there is none, or one is damaged.
+        DatasetError: If there is none.
     """
-    import polars as pl
-
-    suffix = ".parquet"
-    if (folder / SAVED_DATASET).is_file() or (folder / SAVED_SPLITS).is_file():
-        suffix = ".arrow"
+    is_saved = any((folder / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS))
+    suffix = ".arrow" if is_saved else ".parquet"
     paths = _files_below(folder, suffix)
     if not paths:
         raise DatasetError(f"{folder} says that it holds a dataset, but has no {suffix} file. Save it again.")
-    frames = []
-    for path in paths:
-        content = read_stored(path, error=DatasetError)
-        if suffix == ".parquet":
-            frames.append((path, _parquet(content, path, rows=MOST_ROWS + 1)))
-            continue
-        try:
-            with panics_kept_quiet():
-                frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-            raise DatasetError(
-                f"{path} is a damaged Arrow file ({fault(problem)}). Save the dataset again."
-            ) from None
-    return frames
+    return paths
 
 
 def _files_below(folder: Path, suffix: str) -> list[Path]:
@@ -272,29 +237,22 @@ def _files_below(folder: Path, suffix: str) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))
 
 
-def _names_beside(path: Path) -> dict[str, tuple[str, ...]]:
-    """The names of labels of a table: in the description beside an Arrow file, or within a Parquet file."""
-    if path.suffix == ".parquet":
-        return _hub_names(read_stored(path, error=DatasetError))
-    description = path.with_name(SAVED_DATASET)
-    if not description.is_file():
-        return {}
-    text = read_stored(description, error=DatasetError).decode("utf-8", "replace")
-    document = parse_json(text, description, error=DatasetError)
-    return dict(_class_names(document.get("features") if isinstance(document, dict) else None))
-
-
-def _hub_names(content: bytes) -> dict[str, tuple[str, ...]]:
-    """The names of labels that the ``datasets`` library writes into the footer of a Parquet file, as plain JSON."""
-    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
-    start = footer.find(b'{"info":')
-    if start < 0:
-        return {}
+def _class_names_of(content: bytes, path: Path) -> dict[str, tuple[str, ...]]:
+    """The names of labels that the ``datasets`` library writes into a Parquet file, or beside an Arrow file."""
+    if is_parquet(content):
+        text = parquet_metadata(content, path, error=DatasetError).get("huggingface", "{}")
+    else:
+        path = path.with_name(SAVED_DATASET)
+        text = read_stored(path, error=DatasetError).decode("utf-8", "replace") if path.is_file() else "{}"
     try:
-        document, _ = json.JSONDecoder().raw_decode(footer[start:].decode("utf-8", "replace"))
-        return dict(_class_names(document["info"]["features"]))
-    except (ValueError, KeyError, TypeError):
-        return {}
+        description = load_json(text)
+        if isinstance(description, dict):
+            description = description.get("info", description)
+        return dict(_class_names(description.get("features") if isinstance(description, dict) else None))
+    except (ValueError, RecursionError):
+        raise DatasetError(
+            f"{path} has a description of its features that is not valid JSON. Save the dataset again."
+        ) from None
 
 
 def _class_names(features: Any, prefix: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import is_file_name, load_json, read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.labels import LabelScheme
+from evenhand.core.tables import parquet_bytes
 from evenhand.regard.features import FEATURES, ComponentState, MissingEmbeddings, TextRows, split_name
 from evenhand.regard.fitting import FittedClassifier
 from evenhand.regard.heads import HEADS
@@ -141,7 +141,7 @@ class RegardClassifier:
         files = self._component_files() | {
             SCHEME_FILE: self.scheme.model_dump_json(indent=1).encode(),
             ESTIMATES_FILE: self.report.model_dump_json(indent=1).encode(),
-            PREDICTIONS_TABLE: _parquet(predictions),
+            PREDICTIONS_TABLE: parquet_bytes(predictions),
             PAGE_FILE: page.encode(),
         }
         hashes = {name: sha256_of(content) for name, content in files.items()}
@@ -325,9 +325,3 @@ def _verified(place: Path, name: str, digest: str) -> bytes:
     if sha256_of(content) != digest:
         raise RunError(f"{place / name} was changed after it was written. Train the classifier again.")
     return content
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()

@@ -25,7 +25,7 @@ from evenhand.core.files import (
 )
 from evenhand.core.inputs import checked_path
 from evenhand.core.registry import Registry, lacks
-from evenhand.core.tables import panics_kept_quiet
+from evenhand.core.tables import panics_kept_quiet, parquet_bytes
 from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure, Group
 from evenhand.runs.records import (
@@ -342,13 +342,6 @@ def fingerprint_of_run(folder: Path) -> str | None:
     """The fingerprint of the run in a folder; None if there is no folder, or nothing in it."""
     record = record_in(folder)
     return record.fingerprint if record else None
-
-
-def parquet_bytes(frame: pl.DataFrame) -> bytes:
-    """A frame as Parquet; the same frame gives the same bytes."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=False)
-    return buffer.getvalue()
 
 
 def _read(path: Path, folder: Path) -> bytes:

@@ -78,14 +78,11 @@ def swap_test(statistic: Statistic, clusters: int, *, resampling: Resampling) ->
 
 def mcnemar_test(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> float:
     """Exact McNemar p-value of two sets of yes/no decisions on the same items."""
-    if len(first) == 0:
-        return math.nan
-    from scipy import stats
-
     only_first = int(np.count_nonzero(first & ~second))
     only_second = int(np.count_nonzero(~first & second))
-    tail = stats.binom.cdf(min(only_first, only_second), only_first + only_second, 0.5)
-    return min(1.0, 2 * float(tail))
+    if len(first) and not only_first + only_second:
+        return 1.0
+    return exact_binomial(only_first, only_second)
 
 
 def holm(p_values: list[float]) -> list[float]:

@@ -30,7 +30,6 @@ class RegardEvaluationOptions:
         labelled: A random sample of the texts with people's votes, which carries the classifier's error through.
         content: Own lexicon, occupations and reviewed matches; what ships in the language of the texts if not given.
         margin: The largest gap that is called no difference, in points.
-        ordinal: Whether an ordinal mixed model is fitted too.
         resampling: Resamples, seed and confidence level.
     """
 
@@ -38,7 +37,6 @@ class RegardEvaluationOptions:
     labelled: RegardTexts | None = None
     content: ContentFiles = field(default_factory=ContentFiles)
     margin: float = 5.0
-    ordinal: bool = False
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -73,7 +71,6 @@ def evaluate_regard(
     analysis = RegardAnalysisOptions(
         margin=chosen.margin,
         classifier=None if classifier is None else describe_classifier(classifier).about(texts.persons),
-        ordinal=chosen.ordinal,
         resampling=chosen.resampling,
     )
     if chosen.labelled is not None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import DatasetError, EvenhandError
-from evenhand.core.estimates import Estimate
-from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.estimation import NET_REGARD, RegardEstimator
 from evenhand.instruments.regard.results import (
@@ -22,7 +19,6 @@ from evenhand.instruments.regard.results import (
     ErrorTreatment,
     LabelledSample,
     LabellingClassifier,
-    OrdinalGap,
     RegardFigures,
     RegardResult,
 )
@@ -34,14 +30,12 @@ from evenhand.stats.classification import (
     independent_clusters,
 )
 from evenhand.stats.group_shares import CountedShares, GroupShares, IndependentShares, exchange_test
-from evenhand.stats.intervals import Interval
 from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
     confusion_problem,
     prediction_power,
 )
-from evenhand.stats.ordinal import NoOrdinalFitError, fit_ordinal
 from evenhand.stats.paired_labels import cramers_v, homogeneity_test
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.significance import holm
@@ -81,14 +75,12 @@ class RegardAnalysisOptions:
         margin: The largest gap that is called no difference, in points.
         classifier: Who labelled the texts; None if that is not known.
         other_texts: Labels of texts that are none of those in question, which tell how the classifier confuses labels.
-        ordinal: Whether an ordinal mixed model is fitted too.
         resampling: Resamples, seed and confidence level.
     """
 
     margin: float = 5.0
     classifier: LabellingClassifier | None = None
     other_texts: LabelPairs | None = None
-    ordinal: bool = False
     resampling: Resampling = field(default_factory=Resampling)
 
     def __post_init__(self) -> None:
@@ -134,11 +126,6 @@ def analyse_regard(texts: GroupTexts, options: RegardAnalysisOptions | None = No
         kind_of_context={own.context: own.kind for own in texts},
         labelled_sample=None if confusions is None else _labelled_sample(confusions, chosen.resampling),
         classifier=chosen.classifier,
-        ordinal={
-            name: tuple(_ordinal_gaps(TextLabelTable.of(part, texts.groups), chosen.resampling.confidence))
-            for name, part in zip((ALL_CONTEXTS, *kinds), parts, strict=True)
-            if chosen.ordinal
-        },
     )
 
 
@@ -301,37 +288,6 @@ def _tested(
         figures=figures,
         others=tuple(others),
     )
-
-
-def _ordinal_gaps(labels: TextLabelTable, confidence: float) -> Iterator[OrdinalGap]:
-    """Every two groups by an ordinal mixed model, or why there is none."""
-    counts = labels.counts(labels.label)
-    for pair in combinations(range(len(labels.groups)), 2):
-        own = counts[:, list(pair)]
-        first, second = (labels.groups[number] for number in pair)
-        n = int(own.sum())
-        try:
-            # Where there is one context only, clusters are texts, which are no contexts.
-            fit = fit_ordinal(own if labels.contexts > 1 else own.sum(axis=0, keepdims=True))
-        except NoOrdinalFitError as problem:
-            yield OrdinalGap(
-                first=first,
-                second=second,
-                log_odds=Estimate.undefined(str(problem), n=n, clusters=labels.contexts),
-                p_value=math.nan,
-                context_deviation=math.nan,
-                gap_deviation=math.nan,
-            )
-            continue
-        interval = Interval(*fit.interval(confidence), "ordinal mixed model, Wald with t over contexts")
-        yield OrdinalGap(
-            first=first,
-            second=second,
-            log_odds=interval.around(fit.effect, n=n, clusters=fit.contexts),
-            p_value=fit.p_value,
-            context_deviation=fit.intercept_deviation,
-            gap_deviation=fit.slope_deviation,
-        )
 
 
 def _figures(

@@ -105,7 +105,6 @@ class RegardOptions(InstrumentOptions):
         default=(), metadata={"help": "Annotations of a random sample of the texts, or of others."}
     )
     margin: float = field(default=5.0, metadata={"help": "The largest gap that is called no difference."})
-    ordinal: bool = field(default=False, metadata={"help": "Fit an ordinal mixed model too."})
     lexicon: Path | None = field(default=None, metadata={"help": "CSV with category and word."})
     occupations: Path | None = field(default=None, metadata={"help": "CSV with occupation and forms."})
     review: Path | None = field(default=None, metadata={"help": "Matches of the lexicon with verdicts."})
@@ -192,7 +191,6 @@ def planned_record(name: str, labeller: RegardLabeller, options: RegardOptions) 
             DECODING: _decoding_record(decoding),
             "texts": decoding.samples,
             "text_seed": decoding.seed,
-            **({"ordinal": True} if options.ordinal else {}),
         },
         statistics=statistics_record(options.resampling),
         environment=EnvironmentRecord.current(),
@@ -216,7 +214,6 @@ class RegardAudit(Preparation):
         self.analysis = RegardAnalysisOptions(
             margin=options.margin,
             classifier=classifier,
-            ordinal=options.ordinal,
             resampling=options.resampling,
         )
         warning = classifier.warning

@@ -120,7 +120,6 @@ def regard_record(
         options={
             "margin": options.margin,
             **({} if classifier is None else {CLASSIFIER: classifier.fingerprint}),
-            **({"ordinal": True} if options.ordinal else {}),
             **determining,
         },
         model=model,

@@ -141,7 +141,6 @@ class RegardInstrument(Instrument[RegardOptions]):
         options = RegardAnalysisOptions(
             margin=run.record.options["margin"],
             classifier=stated.classifier,
-            ordinal=run.record.options.get("ordinal", False),
             resampling=resampling_of(run.record.statistics),
         )
         texts = GroupTexts(
@@ -188,9 +187,7 @@ REGARD = RegardInstrument()
 def _evaluation(
     texts: GroupTexts, options: RegardOptions, *, name: str, model: ModelRecord | None
 ) -> RegardEvaluation:
-    analysis = RegardAnalysisOptions(
-        margin=options.margin, ordinal=options.ordinal, resampling=options.resampling
-    )
+    analysis = RegardAnalysisOptions(margin=options.margin, resampling=options.resampling)
     return RegardEvaluation(texts, analysis, name=name, model=model)
 
 

@@ -187,20 +187,6 @@ class ContextRegard(FrozenModel):
     """After other treatments of a classifier's errors, that of none among them."""
 
 
-class OrdinalGap(FrozenModel):
-    """One group beside another by an ordinal mixed model of the labels as they are."""
-
-    first: str
-    second: str
-    log_odds: Estimate
-    """Log-odds ratio of a higher label in texts about the first group; undefined where there is no model."""
-    p_value: Number
-    context_deviation: Number
-    """Standard deviation of how contexts speak of anybody, in log-odds."""
-    gap_deviation: Number
-    """Standard deviation of the log-odds ratio over contexts."""
-
-
 class RegardResult(FrozenModel):
     """Regard: how texts speak of groups of people."""
 
@@ -216,8 +202,6 @@ class RegardResult(FrozenModel):
     flags: tuple[FlagRates, ...] = ()
     """How often texts have the flags that stand in their files."""
     occupations: OccupationReport | None = None
-    ordinal: dict[str, tuple[OrdinalGap, ...]] = Field(default_factory=dict)
-    """By kind of contexts, and for all of them; empty where no ordinal model was asked for."""
     skipped: tuple[SkippedTexts, ...] = ()
     """Texts that were written and are in no figure."""
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS
 from evenhand.instruments.regard.results import ContextRegard, GroupGap, RegardResult
 from evenhand.reporting.plotting import Plot, PlottedEstimate, ShownRun
@@ -69,7 +68,6 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
                     for shown in runs
                 ],
                 treatments=_treatments(runs),
-                ordinal=_ordinal_rows(runs),
                 several=len(runs) > 1,
             ),
             csv=rows_csv([_gap_csv(row) for shown in runs for row in _gap_rows(shown)]),
@@ -247,21 +245,6 @@ def _treatments(runs: Sequence[ShownRun]) -> list[dict[str, Any]]:
         if shown.run.result.all.others
         for figures in (shown.run.result.all.figures, *shown.run.result.all.others)
         for gap in figures.gaps
-    ]
-
-
-def _ordinal_rows(runs: Sequence[ShownRun]) -> list[dict[str, Any]]:
-    """What ordinal mixed models make of gaps, for runs that have them."""
-    return [
-        {
-            "run": shown.label,
-            "part": ALL_TITLE if name == ALL_CONTEXTS else name.capitalize(),
-            "pair": f"{gap.first} − {gap.second}",
-            "gap": gap,
-        }
-        for shown in runs
-        for name, gaps in shown.run.result.ordinal.items()
-        for gap in gaps
     ]
 
 

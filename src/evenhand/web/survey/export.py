@@ -5,7 +5,6 @@ Pilot answers stay out. Withdrawn participants are not there to begin with.
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from evenhand.core.files import write_bytes, write_text
+from evenhand.core.tables import parquet_bytes
 from evenhand.data.csv_files import spreadsheet_cell
 from evenhand.web.database import Database
 from evenhand.web.survey.checks import AnswerRemark
@@ -92,10 +92,8 @@ def export_survey(database: Database, name: str) -> SurveyExport:
 
 def write_survey(export: SurveyExport, folder: Path) -> tuple[Path, ...]:
     """Write the four files into a folder."""
-    packed = io.BytesIO()
-    export.answers.write_parquet(packed)
     write_text(folder / ANSWERS_CSV, _without_formulas(export.answers).write_csv())
-    write_bytes(folder / ANSWERS_PARQUET, packed.getvalue())
+    write_bytes(folder / ANSWERS_PARQUET, parquet_bytes(export.answers))
     write_text(folder / CODEBOOK, export.codebook)
     write_text(folder / DATA_STATEMENT, export.statement)
     return tuple(folder / file for file in (ANSWERS_CSV, ANSWERS_PARQUET, CODEBOOK, DATA_STATEMENT))
