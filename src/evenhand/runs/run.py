@@ -30,12 +30,11 @@ from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure, Group
 from evenhand.runs.records import (
     ESTIMATES_FILE,
-    FIRST_SCHEMA,
     RECORD_FILE,
     SCHEMA_VERSION,
     SCORES_FILE,
     RunRecord,
-    upgraded,
+    refuse_other_format,
 )
 from evenhand.runs.store import Job
 
@@ -62,7 +61,7 @@ class Results(Protocol):
         ...
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores as this version has them; columns that an earlier version did not write are added."""
+        """Scores, if they are in the layout of the instrument."""
         ...
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
@@ -311,20 +310,14 @@ def _damaged(path: Path, problem: BaseException) -> RunError:
 
 def read_record(folder: Path) -> RunRecord:
     """The record of a run folder."""
-    content = _read(folder / RECORD_FILE, folder)
+    path = folder / RECORD_FILE
+    content = _read(path, folder)
     try:
         document = load_json(content.decode())
-        version = document.get("schema_version")
-        if version == FIRST_SCHEMA:
-            document = upgraded(document)
-        elif version != SCHEMA_VERSION:
-            raise RunError(
-                f"{folder} has the record format {version}; this version of Evenhand reads {SCHEMA_VERSION}. "
-                "Run it again with this version."
-            )
+        refuse_other_format(document, SCHEMA_VERSION, path, advice="Make the run again with --fresh.")
         return RunRecord.model_validate(document)
-    except (ValueError, AttributeError, KeyError, TypeError) as problem:
-        raise _damaged(folder / RECORD_FILE, problem) from None
+    except ValueError as problem:
+        raise _damaged(path, problem) from None
 
 
 def record_in(folder: Path) -> RunRecord | None:

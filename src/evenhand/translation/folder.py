@@ -64,8 +64,8 @@ class SourceRecord(FrozenModel):
     sha256: str
     """Of the file that was translated."""
     licence: str | None = None
-    kept_sha256: str = ""
-    """Of what the folder keeps of it; empty in folders of earlier versions, which keep no benchmark."""
+    kept_sha256: str
+    """Of what the folder keeps of it."""
 
 
 class TranslatorRecord(FrozenModel):

@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import load_dataset, named_datasets
+from evenhand.data.layouts import load_dataset
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
@@ -279,7 +279,7 @@ def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
 
     Args:
         folder: Of the translation.
-        source: Its name or file; what the folder keeps if not given, or what its record names.
+        source: Its name or file; what the folder keeps if not given.
 
     Raises:
         TranslationError: If it is not known, or another file than the one that was translated.
@@ -288,26 +288,17 @@ def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
     known = record.source
     if source is None:
         kept = read_source(folder, record)
-        return kept or _named_source(folder, known)
+        if kept is None:
+            raise TranslationError(
+                f"{folder} was translated from a file that is not known here. Name it with --source."
+            )
+        return kept
     benchmark: Benchmark = load_dataset(source, language=known.language if known else None)
     if known is not None and benchmark.sha256 != known.sha256:
         raise TranslationError(
             f"{source} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
             f"{known.sha256[:16]}... is needed. Name the right one with --source."
         )
-    return benchmark
-
-
-def _named_source(folder: Path, known: SourceRecord | None) -> Benchmark:
-    """What the record of a folder names that keeps no source: a file from elsewhere, or made by an earlier version."""
-    unknown = TranslationError(
-        f"{folder} was translated from a file that is not known here. Name it with --source."
-    )
-    if known is None or known.name not in named_datasets():
-        raise unknown
-    benchmark: Benchmark = load_dataset(known.name, language=known.language)
-    if benchmark.sha256 != known.sha256:
-        raise unknown
     return benchmark
 
 

@@ -21,7 +21,6 @@ from evenhand.instruments.association.results import (
     checked_candidates,
     items_from_scores,
     predictions_json,
-    with_later_columns,
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
@@ -202,8 +201,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
         return items_from_scores(scores)
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores with the columns of this version."""
-        return checked_candidates(super().read_scores(with_later_columns(scores)))
+        """Scores, if they are of known tasks and of three candidates per item."""
+        return checked_candidates(super().read_scores(scores))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The scores in StereoSet's own layout."""
