@@ -100,7 +100,9 @@ def test_a_link_to_something_without_end_is_not_read(association: Path, name: st
 
 def test_every_column_is_needed_in_its_type(folder: Path) -> None:
     scores = pl.read_parquet(folder / "scores.parquet")
-    for name in open_run(folder).instrument.scores_layout.columns:  # type: ignore[attr-defined]
+    layout = open_run(folder).instrument.scores_layout
+    assert layout is not None
+    for name in layout.columns:
         put_scores(folder, lambda _, name=name: scores.drop(name))  # type: ignore[misc]
         with pytest.raises(RunError, match=rf"scores\.parquet is damaged \(the column {name} is missing\)"):
             open_run(folder)

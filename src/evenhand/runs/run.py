@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel
 
 from evenhand.core.errors import RunError, UnknownNameError, fault
 from evenhand.core.files import (
@@ -38,43 +37,8 @@ from evenhand.runs.records import (
 )
 from evenhand.runs.store import Job
 
-
-class Results(Protocol):
-    """What a run needs of its instrument: how results are written and read, and the figures in them."""
-
-    @property
-    def name(self) -> str:
-        """The name under which the instrument is registered."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Its name for people."""
-        ...
-
-    def write_results(self, results: Sequence[BaseModel]) -> str:
-        """Results as JSON."""
-        ...
-
-    def read_results(self, content: bytes) -> tuple[BaseModel, ...]:
-        """Results from JSON."""
-        ...
-
-    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores, if they are in the layout of the instrument."""
-        ...
-
-    def extra_files(self, run: Run) -> Mapping[str, str]:
-        """Further files for the run folder, by name."""
-        ...
-
-    def figures(self, run: Run) -> tuple[Figure, ...]:
-        """The numbers of a run, those of the whole first."""
-        ...
-
-    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
-        """How many of the items have scores, of the whole and of its parts, where files gave them."""
-        ...
+if TYPE_CHECKING:
+    from evenhand.instruments.instrument import Instrument
 
 
 _OWN = {
@@ -140,9 +104,9 @@ class Run:
         return run_label(self.name, self.record.language)
 
     @property
-    def instrument(self) -> Results:
+    def instrument(self) -> Instrument[Any]:
         """What the run was made with."""
-        instrument: Results = INSTRUMENTS.get(self.record.instrument)
+        instrument: Instrument[Any] = INSTRUMENTS.get(self.record.instrument)
         return instrument
 
     @property
@@ -291,7 +255,7 @@ def open_run(folder: str | Path) -> Run:
     for name, digest in record.files.items():
         if sha256_of(contents[name]) != digest:
             raise RunError(f"{path / name} was changed after the run. Make the run again with --fresh.")
-    instrument: Results = INSTRUMENTS.get(record.instrument)
+    instrument: Instrument[Any] = INSTRUMENTS.get(record.instrument)
     try:
         results = instrument.read_results(contents[ESTIMATES_FILE])
     except ValueError as problem:
