@@ -33,7 +33,6 @@ from evenhand.translation.table_files import TextTable
 from evenhand.translation.translating import (
     PLACEHOLDERS,
     AssociationSource,
-    TranslationSource,
     keeps_tags,
     with_placeholder,
 )
@@ -96,7 +95,7 @@ def _sum(first: float | None, second: float | None) -> float | None:
 class TranslationPlan:
     """What is translated, its translator, and the answers that are kept already; nothing has been asked for yet."""
 
-    source: TranslationSource
+    source: AssociationSource | TextTable
     languages: LanguagePair
     name: str
     translator: Translator
@@ -199,7 +198,7 @@ def plan_translation(
     return TranslationPlan(_translatable(source), languages, translator, opened, cache, cost, given)
 
 
-def _translatable(source: Benchmark | TextTable) -> TranslationSource:
+def _translatable(source: Benchmark | TextTable) -> AssociationSource | TextTable:
     return AssociationSource(source) if isinstance(source, Benchmark) else source
 
 
