@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from evenhand.core.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from evenhand.certificate import CertificatePlan as CertificatePlan
-    from evenhand.certificate import Finetuning as Finetuning
-    from evenhand.certificate import HeldOutText as HeldOutText
-    from evenhand.certificate import Margins as Margins
-    from evenhand.certificate import Measurement as Measurement
+    from evenhand.certificate.finetuning import Finetuning as Finetuning
+    from evenhand.certificate.margins import Margins as Margins
+    from evenhand.certificate.plan import CertificatePlan as CertificatePlan
+    from evenhand.certificate.plan import HeldOutText as HeldOutText
+    from evenhand.certificate.plan import Measurement as Measurement
     from evenhand.certificate.verification import read_certificate as read_certificate
     from evenhand.core.errors import EvenhandError as EvenhandError
     from evenhand.core.estimates import Estimate as Estimate
