@@ -171,7 +171,7 @@ class ClassifierCheck(FrozenModel):
 class KeptChecks(FrozenModel):
     """All checks of one classifier."""
 
-    checks: tuple[ClassifierCheck, ...] = ()
+    checks: tuple[ClassifierCheck, ...]
 
     def with_check(self, check: ClassifierCheck) -> KeptChecks:
         """These checks and another one, which takes the place of one of the same texts and persons."""

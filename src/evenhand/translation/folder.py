@@ -125,7 +125,8 @@ def read_record(folder: Path) -> TranslationRecord:
         return TranslationRecord.model_validate_json(read_stored(folder / RECORD, error=TranslationError))
     except ValidationError as problem:
         raise TranslationError(
-            f"{folder / RECORD} is damaged: {fault(problem)}. Put it back as it was."
+            f"{folder / RECORD} is damaged or of another version: {fault(problem)}. Put it back as it was, or "
+            "translate again."
         ) from None
 
 
