@@ -24,6 +24,8 @@ from evenhand.data.stereoset import HUB_LABELS
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
+from evenhand.runs.energy import EnergyRecord
+from evenhand.runs.head_records import model_weights_digest
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
     DataRecord,
@@ -63,7 +65,7 @@ def make_adapters(place: Path) -> None:
 
 
 def make_runs(place: Path) -> None:
-    """A run of every instrument but BEC-Pro, which needs a model with a mask, and two of version 0.1.0."""
+    """A run of every instrument but BEC-Pro, which needs a model with a mask."""
     fake = FakeModel(Drawn("fuzz"), name="fuzz")
     pairs = write_pairs(place.parent / "some pairs_en.csv")
     corpus = write_corpus(place.parent / "some text.txt")
@@ -84,9 +86,6 @@ def make_runs(place: Path) -> None:
     )
     for run in runs:
         run.save(place / run.record.instrument, pages={"report.html": render_page([run])})
-    for name in ("association", "malor"):
-        earlier = Path(__file__).parent.parent / "tests" / "runs" / "version_0_1_0" / name
-        shutil.copytree(earlier, place / f"{name}-0.1.0")
 
 
 def _probed(model: FakeModel, instrument: str, **options: object) -> eh.Run:
@@ -166,13 +165,15 @@ def make_mitigations(place: Path) -> None:
         before={key: figure},
         after={key: figure},
         environment=EnvironmentRecord.current(),
+        energy=EnergyRecord(reason="the model is made up"),
         fingerprint="0" * 64,
+        weights=model_weights_digest(folder),
     )  # fmt: skip
     (folder / MITIGATION_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
 
 
 def make_checkpoints(place: Path) -> None:
-    """The learning curve of a training, as its checkpoint has it, and one of version 0.1."""
+    """The learning curve of a training, as its checkpoint has it."""
     epochs = [
         EpochMetrics(epoch=n, bias={"he-she.MALoR": 1 / (n + 1)}, quality={"perplexity": 20.0})
         for n in range(4)
@@ -181,10 +182,6 @@ def make_checkpoints(place: Path) -> None:
     folder.mkdir(parents=True)
     curve = LearningCurve(epochs=tuple(epochs), neutral={"he-she.MALoR": 0.0})
     (folder / CURVE_FILE).write_text(curve.model_dump_json(), encoding="utf-8")
-    old = place / "old" / "epoch-00003"
-    old.mkdir(parents=True)
-    judgements = [{"epoch": n, "malor": {"he-she": 1 / (n + 1)}, "perplexity": 20.0} for n in range(4)]
-    (old / CURVE_FILE).write_text(json.dumps({"judgements": judgements}), encoding="utf-8")
 
 
 def make_benchmarks(place: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
 from evenhand.training import checkpoints
-from evenhand.training.fitting import EpochCallback, Fitted, fit
+from evenhand.training.fitting import EpochCallback, Fitted, ModelEvaluator, fit
 from evenhand.training.pretraining import pretraining_objective
 
 SENTENCES = tuple(
@@ -32,7 +32,7 @@ STEPS = -(-len(SENTENCES) // RECIPE.batch_size)
 """In an epoch."""
 
 
-class ScriptedEvaluator:
+class ScriptedEvaluator(ModelEvaluator):
     """Reads what a script says, epoch by epoch, and remembers the weights that it saw."""
 
     def __init__(
@@ -43,13 +43,11 @@ class ScriptedEvaluator:
         *,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        self.model = model
+        super().__init__(model, (), held_out={})
         self.malor = malor
         self.perplexity = perplexity
         self.meanwhile = meanwhile
         self.seen: list[dict[str, torch.Tensor]] = []
-
-    neutral: Mapping[str, float] = {}
 
     def evaluate(self, epoch: int) -> EpochMetrics:
         self.meanwhile()

@@ -7,6 +7,7 @@ from pathlib import Path
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
+from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.head_records import model_weights_digest
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
@@ -86,5 +87,7 @@ def a_record(
         after={HE_SHE: estimate(0.6, 0.4, 0.8)},
         environment=EnvironmentRecord.current(),
         libraries={"torch": "2.0"},
+        energy=EnergyRecord(reason="the model is made up"),
+        weights="0" * 64,
         fingerprint="the very one",
     )

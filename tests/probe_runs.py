@@ -79,6 +79,7 @@ def malor(
         groups=groups,
         MALoR=figures.get("MALoR") or _mean([abs(each.log2_ratio.value) for each in known]),
         signed_mean=figures.get("signed_mean") or _mean([each.log2_ratio.value for each in known]),
+        spread=figures.get("spread") or Estimate.undefined("made up"),
         by_field={
             name: _mean([each.log2_ratio.value for each in known if each.field == name]) for name in fields
         },
@@ -154,12 +155,15 @@ def direct_bias(value: float = 0.12, chance: float = 0.04) -> DirectBiasResult:
     return DirectBiasResult(
         layer=12,
         direct_bias=estimate(value, 0.02),
+        signed_mean=estimate(0.0, 0.02),
         baseline=estimate(chance, 0.01),
         professions=tuple(
             ProfessionCosine(profession=f"profession {place}", cosine=0.25 - 0.018 * place, n=12 * place + 1)
             for place in range(30)
         ),
         sentences=48_210,
+        pronouns={"he": 24_000, "she": 24_210},
+        tells_gender=True,
         left_out={"no profession and no pronoun": 40_000, "a profession beside a gendered word": 311},
         skipped=(Skipped(reason="it was never seen", count=4, examples=("paramedic",)),),
     )

@@ -38,7 +38,9 @@ def table_folder(tmp_path: Path, texts: tuple[str, str]) -> Path:
         suffix=".csv",
         columns=("structure",) if b"structure" in source else ("sent_more", "sent_less"),
         untouched_sha256=sha256_of(content),
-        source=SourceRecord(name="table", language="en", sha256=sha256_of(source)),
+        source=SourceRecord(
+            name="table", language="en", sha256=sha256_of(source), kept_sha256=sha256_of(source)
+        ),
     )
     write_translation(folder, content, record, source=source)
     return folder

@@ -17,7 +17,6 @@ from evenhand.reporting.calibration.page import (
 )
 from evenhand.reporting.calibration.regard_rows import NOT_ASKED, about_regard, regard_row
 from evenhand.reporting.calibration.words import (
-    WITHOUT_TARGETS,
     measures_of,
     shown_failures,
     signed_bits,
@@ -108,8 +107,6 @@ Both tasks together, or the task that is named.
 
 def _errors(calibration: Calibration) -> str:
     heading = "## How far they are off\n\n"
-    if not calibration.has_targets:
-        return f"{heading}{WITHOUT_TARGETS}\n"
     strengths = [f"{signed_bits(strength)} bits" for strength in calibration.strengths]
     table = markdown_table(
         ["measure", "family", "task", "asked about", "largest", *strengths],

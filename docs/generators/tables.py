@@ -89,10 +89,11 @@ def protocols_table() -> str:
 
 
 def public_names_table() -> str:
-    """Everything in ``evenhand.__all__``."""
+    """Everything in ``evenhand.__all__``: constants, classes, functions."""
+    names = sorted(dir(eh), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     return markdown_table(
         ["name", "what it is"],
-        [[f"`{_call(name, getattr(eh, name))}`", _summary(name, getattr(eh, name))] for name in eh.__all__],
+        [[f"`{_call(name, getattr(eh, name))}`", _summary(name, getattr(eh, name))] for name in names],
     )
 
 

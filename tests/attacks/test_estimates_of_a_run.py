@@ -45,7 +45,6 @@ COSINES = PronounPairs(
     ),
     "0" * 64,
 )
-FIRST_VERSION = Path(__file__).parents[1] / "runs" / "version_0_1_0"
 
 
 def regard(_: Path, __: Path) -> Run:
@@ -135,22 +134,25 @@ def test_an_interval_that_was_narrowed_is_refused(made: Callable[[str], Path], t
         eh.report(place, format="csv")
 
 
-@pytest.mark.parametrize("name", ["association", "evaluation", "malor", "crows-pairs"])
-def test_values_of_an_earlier_version_are_held_against_its_scores(name: str, tmp_path: Path) -> None:
-    """Intervals are computed otherwise today; the values are the same."""
-    assert eh.report(FIRST_VERSION / name, format="csv")
+def test_of_another_version_of_evenhand_the_values_alone_are_compared(
+    made: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """It may compute intervals otherwise."""
 
-    def change(own: Any) -> None:
-        if name == "malor":
-            own[0]["MALoR"]["value"] += 0.5
-        elif name == "crows-pairs":
-            own[0]["all"]["score"]["value"] = 50.0
-        else:
-            own["tasks"]["overall"]["LMS"]["value"] = 99.0
+    def elsewhere(place: Path) -> Path:
+        path = place / "record.json"
+        record = json.loads(path.read_bytes())
+        record["environment"]["evenhand"] = "0.3.99"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        return place
 
-    place = edited(FIRST_VERSION / name, tmp_path, change)
+    other_interval = edited(
+        made("malor"), tmp_path / "interval", lambda own: own[0]["MALoR"].update(low=0.0, high=9.0)
+    )
+    assert eh.report(elsewhere(other_interval), format="csv")
+    other_value = edited(made("malor"), tmp_path / "value", lambda own: own[0]["MALoR"].update(value=9.0))
     with pytest.raises(RunError, match="the scores beside it give"):
-        eh.report(place, format="csv")
+        eh.report(elsewhere(other_value), format="csv")
 
 
 def test_figures_that_scores_alone_do_not_give_are_shown_with_a_warning(

@@ -19,8 +19,6 @@ from evenhand.runs.mitigation_records import (
     read_mitigation_record,
 )
 
-UNSAID = "its mitigation.json does not say which weights it is about"
-
 
 @pytest.fixture(scope="module")
 def bert(menagerie: Any) -> Path:
@@ -56,25 +54,21 @@ def test_weights_that_change_after_the_record_are_other_weights(tmp_path: Path) 
         find_mitigation_record(tmp_path)
 
 
-def test_a_record_that_names_no_weights_says_nothing_about_what_was_trained_on(
-    bert: Path, tmp_path: Path
-) -> None:
-    """Earlier versions wrote such records, and anybody can take the digest out of one."""
-    after = nudged(bert, tmp_path / "after")
-    record = mitigation_records.a_record()
-    assert record.weights is None
-    (after / MITIGATION_FILE).write_text(record.model_dump_json(), encoding="utf-8")
-    plan = probes_alone(small_plan())
-    made = certify(str(bert), str(after), plan, place=tmp_path / "certificate.json")
-    assert not made.trained_known
-    assert {row.experiment for row in made.trained} == {"he-she", "his-her", "names"}
-    assert any(UNSAID in caveat and "--trained" in caveat for caveat in made.caveats)
-    assert made.mitigation is not None
-    assert made.mitigation.weights is None
-    assert not made.mitigation.unseen
+def test_a_record_that_names_no_weights_is_refused(tmp_path: Path) -> None:
+    """Anybody can take the digest out of one."""
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    record = mitigation_records.a_record().model_copy(update={"weights": ""})
+    (tmp_path / MITIGATION_FILE).write_text(record.model_dump_json(), encoding="utf-8")
+    with pytest.raises(RunError, match="is about other weights"):
+        find_mitigation_record(tmp_path)
+    (tmp_path / MITIGATION_FILE).write_text(record.model_dump_json(exclude={"weights"}), encoding="utf-8")
+    with pytest.raises(RunError, match="is about other weights"):
+        find_mitigation_record(tmp_path)
 
-    mitigation_records.put_beside(after, record)
-    believed = certify(str(bert), str(after), plan, place=tmp_path / "certificate.json")
-    assert believed.trained_known
-    assert {row.experiment for row in believed.trained} == {"he-she"}
-    assert not any(UNSAID in caveat for caveat in believed.caveats)
+
+def test_a_record_says_what_was_trained_on(bert: Path, tmp_path: Path) -> None:
+    after = nudged(bert, tmp_path / "after")
+    mitigation_records.put_beside(after, mitigation_records.a_record())
+    made = certify(str(bert), str(after), probes_alone(small_plan()), place=tmp_path / "certificate.json")
+    assert made.trained_known
+    assert {row.experiment for row in made.trained} == {"he-she"}

@@ -222,19 +222,14 @@ def test_no_training_sentence_of_the_lab_fits_a_structure_that_is_held_out() -> 
     assert sum(others.fullmatch(sentence) is not None for sentence in sentences) > 300
 
 
-def test_records_of_lab_models_that_do_not_say_so_saw_the_structures() -> None:
+def test_a_record_says_whether_the_training_saw_the_held_out_half() -> None:
     record = mitigation_records.a_record()
     assert record.data is not None
-    unseen = UnseenRecord(occupations=("nurse",), left_out=3)
+    assert not summarise(record).unseen
+    unseen = UnseenRecord(occupations=("nurse",), structures=("The [OCC] lost [MASK] hat.",), left_out=3)
     told = record.model_copy(update={"data": record.data.model_copy(update={"unseen": unseen})})
-    assert not summarise(told).unseen, "the record does not say which weights it is about"
-    told = told.model_copy(update={"weights": "0" * 64})
     assert summarise(told).unseen
-    in_lab = told.model_copy(update={"lab": mitigation_records.a_record(planted=True).model.planted})
-    assert not summarise(in_lab).unseen
-    full = unseen.model_copy(update={"structures": ("The [OCC] lost [MASK] hat.",)})
-    now = in_lab.model_copy(update={"data": record.data.model_copy(update={"unseen": full})})
-    assert summarise(now).unseen
+    assert summarise(record.model_copy(update={"data": None})).unseen
 
 
 def test_no_epoch_is_chosen_by_what_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +255,11 @@ def divided(**changes: Any) -> Any:
 
 def test_a_certificate_says_what_its_figures_are_over() -> None:
     unknown = divided()
-    seen = divided(mitigation=MitigationSummary(method="equalise", experiments=("he-she",), unseen=True))
+    seen = divided(
+        mitigation=MitigationSummary(
+            weights="0" * 64, method="equalise", experiments=("he-she",), unseen=True
+        )
+    )
     assert sample_words(unknown) == (
         "MALoR is over the half of structures and occupations that is held out; over all of them MALoR he-she went "
         "from 1.40 to 0.06."

@@ -1,4 +1,4 @@
-"""Names: every module says what it holds, every word of the glossary is there."""
+"""Every module says what it holds, and the code that the glossary names exists."""
 
 from __future__ import annotations
 

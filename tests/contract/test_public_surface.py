@@ -111,7 +111,7 @@ PUBLIC = [
 
 
 def test_the_public_names_are_these_and_no_others() -> None:
-    assert evenhand.__all__ == PUBLIC
+    assert vars(evenhand)["__all__"] == sorted(PUBLIC)
     assert dir(evenhand) == sorted(PUBLIC)
 
 
@@ -152,7 +152,7 @@ def test_public_functions_are_typed_throughout(name: str) -> None:
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        evenhand.nothing  # noqa: B018
+        evenhand.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def modules_after(statement: str) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +11,11 @@ import pytest
 
 from evenhand.core.errors import ConditionError
 from evenhand.core.estimates import Estimate
-from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
-from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import SCORES_SCHEMA, TaskResult
+from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting import format_table, model_card_snippet, render_page
-from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
-from evenhand.runs.run import Run, open_run
+from evenhand.runs.run import Run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
@@ -207,49 +203,6 @@ def test_the_page_shows_bits_and_draws_no_bar_from_0_to_100_for_them(run: Run) -
     assert "<td>undefined</td>" in undefined
     assert "<td>undefined</td>" not in defined
     assert defined.count('<svg class="bar"') == undefined.count('<svg class="bar"') == 6
-
-
-@pytest.fixture
-def earlier(run: Run, tmp_path: Path) -> Path:
-    """A run folder as it was before there was such a measure."""
-    folder = replace(run, scores=run.scores.drop("log2_probability")).save(tmp_path / "earlier")
-    estimates = folder / "estimates.json"
-    content = json.dumps(_without_log_ratio(json.loads(estimates.read_text()))).encode()
-    estimates.write_bytes(content)
-    record = json.loads((folder / "record.json").read_text())
-    record["files"]["estimates.json"] = sha256_of(content)
-    (folder / "record.json").write_text(json.dumps(record))
-    return folder
-
-
-def _without_log_ratio(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _without_log_ratio(entry) for key, entry in value.items() if key != "log_ratio"}
-    return [_without_log_ratio(entry) for entry in value] if isinstance(value, list) else value
-
-
-def test_a_run_of_an_earlier_version_opens_and_has_none(run: Run, earlier: Path) -> None:
-    opened = open_run(earlier)
-
-    assert dict(opened.scores.schema) == dict(SCORES_SCHEMA)
-    assert opened.items()["log_ratio"].to_list() == [None] * 6
-    task = opened.result.tasks["intrasentence"]
-    for group in (task, *task.by_bias_type.values()):
-        assert math.isnan(group.log_ratio.value)
-        assert group.log_ratio.reason == "the run is of a version that did not measure it"
-    assert task.SS == run.result.tasks["intrasentence"].SS
-
-
-def test_a_run_of_an_earlier_version_is_compared_and_shown(run: Run, earlier: Path) -> None:
-    opened = open_run(earlier)
-
-    comparison = compare(opened, run, measures=tuple(MEASURES), resampling=Resampling(resamples=100))
-
-    (row,) = (row for row in comparison.differences if row.measure == "log_ratio")
-    assert math.isnan(row.first)
-    assert row.second == pytest.approx(11 / 6)
-    assert not row.difference.defined
-    assert "undefined" in render_page([opened, run], comparisons=[comparison])
 
 
 def test_a_result_survives_its_json(run: Run) -> None:

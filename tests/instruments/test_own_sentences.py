@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import builders
 import pytest
 from zoo_fixtures import Zoo
@@ -13,9 +10,7 @@ from zoo_items import UNALIGNED
 import evenhand as eh
 from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
-from evenhand.core.protocols import EVENHAND_V1
 from evenhand.runs.comparison import compare
-from evenhand.runs.records import ProtocolRecord
 
 PLAIN = tuple(builders.intra(number, cluster=f"job {number}") for number in range(3))
 IN_OTHER_CASE = builders.intra(
@@ -101,11 +96,3 @@ def test_scores_that_do_not_depend_on_it_compare(menagerie: Zoo, quick: eh.Resam
     decoder = audited(menagerie, "gpt2", items, quick, protocol="evenhand.v2")
 
     assert compare(masked, decoder).n == compare(given, decoder).n == 4
-
-
-def test_the_first_protocol_is_recorded_as_ever() -> None:
-    """Otherwise runs of before would be taken for others."""
-    folder = Path(__file__).parents[1] / "runs" / "version_0_1_0" / "association"
-    written = json.loads((folder / "record.json").read_text(encoding="utf-8"))["protocol"]
-
-    assert ProtocolRecord.of(EVENHAND_V1).model_dump(mode="json") == written

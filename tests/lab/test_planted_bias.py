@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mitigation_records import a_record
+from mitigation_records import a_record, put_beside
 
 from evenhand.core.planted_bias import PLANTED_FILE, PlantedBias
 from evenhand.runs.mitigation_records import MITIGATION_FILE, planted_bias_of
@@ -20,7 +20,7 @@ def test_a_model_of_the_lab_is_its_own_origin(tmp_path: Path) -> None:
 
 
 def test_a_mitigated_one_comes_from_the_lab(tmp_path: Path) -> None:
-    (tmp_path / MITIGATION_FILE).write_text(a_record().model_copy(update={"lab": PLANTED}).model_dump_json())
+    put_beside(tmp_path, a_record().model_copy(update={"lab": PLANTED}))
     assert planted_bias_of(tmp_path) == PLANTED
 
 

@@ -15,7 +15,7 @@ import torch
 import transformers
 import yaml
 from fitting_runs import RECIPE, same, small_fit, weights_of
-from mitigation_records import a_record
+from mitigation_records import a_record, put_beside
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import OutputError, RunError
@@ -196,13 +196,12 @@ def test_the_folder_that_one_is_in_is_not_replaced(tmp_path: Path, monkeypatch: 
 
 
 def test_a_mitigated_model_is_known_by_its_record(tmp_path: Path) -> None:
-    record = a_record()
-    (tmp_path / "mitigation.json").write_text(record.model_dump_json())
+    record = put_beside(tmp_path, a_record())
     assert fingerprint_of_model_folder(tmp_path) == record.fingerprint
 
 
 def test_a_mitigated_model_is_loaded_alike_but_from_its_own_weights(tmp_path: Path) -> None:
-    (tmp_path / "mitigation.json").write_text(a_record().model_dump_json())
+    put_beside(tmp_path, a_record())
     original = ModelRef(id="bert", revision="v2", device="cpu", adapters=("lora",), prefix="Well, ")
     assert opened_model(original, tmp_path).ref == ModelRef(id=str(tmp_path), device="cpu", prefix="Well, ")
 

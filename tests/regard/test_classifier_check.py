@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from regard_training import NEEDS_REGARD, SMALL
 
-from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.errors import DatasetError, EvenhandError, RunError
 from evenhand.core.estimates import Estimate
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.classifier import open_classifier
@@ -114,11 +114,15 @@ def test_a_check_of_other_persons_does_not_wash_a_failed_one_away(
     assert len(open_classifier(folder).checks) == 2, "the same check takes the place of the earlier one"
 
 
-def test_a_file_with_a_single_check_still_counts(leaning: tuple[Path, RegardTexts], tmp_path: Path) -> None:
+def test_a_file_without_a_list_of_checks_is_refused(
+    leaning: tuple[Path, RegardTexts], tmp_path: Path
+) -> None:
+    """Nobody may take a classifier for unchecked because its checks are in another layout."""
     folder = Path(shutil.copytree(leaning[0], tmp_path / "leaning"))
     check = check_classifier(folder, OPTIONS)
     (folder / "check.json").write_text(check.model_dump_json(), encoding="utf-8")
-    assert open_classifier(folder).checks == (check,)
+    with pytest.raises(RunError, match=r"check\.json is damaged .*Check the classifier again"):
+        open_classifier(folder)
 
 
 def test_the_warning_names_the_folder_as_it_is_called_now(

@@ -148,10 +148,9 @@ def test_shares_add_up_and_have_the_gap_in_every_context(language: str) -> None:
         assert women - men == pytest.approx(-20)
 
 
-def test_models_without_regard_are_described_as_ever() -> None:
+def test_models_without_regard_are_described_without_it() -> None:
     spec = LabSpec(LabFamily.DECODER)
-    assert "regard_gap" not in spec.planted.model_dump()
-    assert "regard_gap" not in json.loads(spec.planted.model_dump_json())
+    assert spec.planted.regard_gap is None
     assert "regard" not in building.command_of(spec)
     taught = replace(spec, regard_gap=0.0)
     assert PlantedBias.model_validate(taught.planted.model_dump()) == taught.planted

@@ -12,6 +12,7 @@ from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.recipes import Precision
 from evenhand.reporting.head_page import MOST_POINTS, accuracy_plot, loss_plot, reading, render_head_page
+from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.head_records import (
     CheckpointPoint,
     HeadRecord,
@@ -48,6 +49,8 @@ def a_head_record(low: float = 0.7) -> HeadRecord:
         recipe=NextSentenceRecipe(),
         precision=Precision.FP32,
         steps=30,
+        seen_pairs=1_920,
+        energy=EnergyRecord(reason="the head is made up"),
         environment=EnvironmentRecord.current(),
         libraries={},
     )

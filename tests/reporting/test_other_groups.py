@@ -237,6 +237,7 @@ def test_a_difference_of_runs_speaks_of_no_gender() -> None:
         second=0.4,
         difference=Estimate(value=-0.6, low=-0.8, high=-0.4, n=5, clusters=5, method="made up"),
         p_value=0.001,
+        test="made up",
         p_holm=0.001,
         neutral=0.0,
         unit="bits",

@@ -26,7 +26,7 @@ from evenhand.runs.certificate_files import (
     sealed,
 )
 from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate, Verdict, verdict_of
+from evenhand.runs.certificates import CERTIFICATE_SCHEMA_VERSION, Certificate, Verdict, verdict_of
 from evenhand.runs.records import StatisticsRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -135,19 +135,8 @@ def test_what_says_that_it_is_a_certificate_is_told_by_its_content(place: Path, 
     assert not is_certificate(place.with_suffix(""))
 
 
-@pytest.mark.parametrize(
-    ("version", "message"),
-    [
-        (
-            1,
-            "version 1 of the format, from before certificates could be verified.* evenhand certify BEFORE AFTER",
-        ),
-        (0, "from before certificates could be verified"),
-        (-1, "from before certificates could be verified"),
-        (3, "version 3 of the format; .* reads 2. Install a newer version"),
-    ],
-)
-def test_no_number_in_the_file_switches_verification_off(place: Path, version: int, message: str) -> None:
+@pytest.mark.parametrize("version", [1, 0, -1, CERTIFICATE_SCHEMA_VERSION + 1])
+def test_no_number_in_the_file_switches_verification_off(place: Path, version: int) -> None:
     """A certificate of another format cannot be verified, so none is read, whoever sealed it."""
     certificate = read_against_runs(place)
     bare = {
@@ -157,6 +146,7 @@ def test_no_number_in_the_file_switches_verification_off(place: Path, version: i
     changed = certificate.model_copy(update={"schema_version": version, **bare})
     assert verdict_of(changed) == certificate.verdict
     write(place, changed)
+    message = rf"version {version} of the format; .* reads {CERTIFICATE_SCHEMA_VERSION}.* evenhand certify BEFORE AFTER"
     with pytest.raises(RunError, match=message):
         read_against_runs(place)
 
@@ -190,7 +180,7 @@ def test_an_edited_certificate_is_refused(place: Path, change: Callable[[dict[st
 
 def test_a_certificate_without_a_digest_is_refused(place: Path) -> None:
     edit(place, lambda document: document.pop("sha256"))
-    with pytest.raises(RunError, match="has no digest of itself"):
+    with pytest.raises(RunError, match="was changed after it was made"):
         read_against_runs(place)
     assert fingerprint_of_certificate(place) == "the very one"
 

@@ -12,24 +12,44 @@ from typing import Any
 
 import polars as pl
 import pytest
+from measuring import audit, probe, probe_pairs
+from pair_builders import pair, pair_set
 
 from evenhand.core.errors import RunError
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.reporting import render_page
 from evenhand.runs.run import open_run
+from evenhand.stats.resampling import Resampling
+from evenhand.testing import FakeModel
 
-EARLIER = Path(__file__).parent / "version_0_1_0"
 KINDS = ("association", "malor", "crows-pairs")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a model that finds short texts likelier."""
+    model = FakeModel(lambda text: 1 / (1 + len(text)))
+    quick = Resampling(resamples=100)
+    place = tmp_path_factory.mktemp("runs")
+    for run in (
+        audit(model, "starter", options=AuditOptions(limit=30, resampling=quick)),
+        probe(model, options=MalorOptions(experiment="he-she", resampling=quick)),
+        probe_pairs(model, pair_set(pair(1), pair(2, more="All men are old."), pair(3)), resampling=quick),
+    ):
+        run.save(place / run.record.instrument)
+    return place
+
+
 @pytest.fixture(params=KINDS)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def folder(request: pytest.FixtureRequest, made: Path, tmp_path: Path) -> Path:
     name: str = request.param
-    return shutil.copytree(EARLIER / name, tmp_path / name)
+    return shutil.copytree(made / name, tmp_path / name)
 
 
 @pytest.fixture
-def association(tmp_path: Path) -> Path:
-    return shutil.copytree(EARLIER / "association", tmp_path / "association")
+def association(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made / "association", tmp_path / "association")
 
 
 def edit_record(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -80,13 +100,10 @@ def test_a_link_to_something_without_end_is_not_read(association: Path, name: st
 
 def test_every_column_is_needed_in_its_type(folder: Path) -> None:
     scores = pl.read_parquet(folder / "scores.parquet")
-    for name in open_run(folder).instrument.scores_layout.columns:  # type: ignore[attr-defined]
-        if name not in scores.columns:  # not written by version 0.1.0
-            continue
+    layout = open_run(folder).instrument.scores_layout
+    assert layout is not None
+    for name in layout.columns:
         put_scores(folder, lambda _, name=name: scores.drop(name))  # type: ignore[misc]
-        if name == "log2_probability":  # which that version did not have
-            open_run(folder)
-            continue
         with pytest.raises(RunError, match=rf"scores\.parquet is damaged \(the column {name} is missing\)"):
             open_run(folder)
         put_scores(folder, lambda _, name=name: scores.with_columns(pl.lit(1, pl.UInt8).alias(name)))  # type: ignore[misc]

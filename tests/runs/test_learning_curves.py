@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -128,19 +127,6 @@ def test_every_quality_metric_must_stay_within_the_margin() -> None:
     assert not costs.keeps_quality(costs.last, margin=0.05)
 
 
-def test_curves_of_version_0_1_are_read() -> None:
-    old = {
-        "judgements": [
-            {"epoch": 0, "malor": {"he-she": 2.0, "names": 1.0}, "perplexity": 26.5},
-            {"epoch": 1, "malor": {"he-she": 0.5, "names": 0.25}, "perplexity": 27.0},
-        ]
-    }
-    read = LearningCurve.model_validate_json(json.dumps(old))
-    assert read.original.bias == {"he-she.MALoR": 2.0, "names.MALoR": 1.0}
-    assert read.last.quality == {"perplexity": 27.0}
-    assert LearningCurve.model_validate_json(read.model_dump_json()) == read
-
-
 def test_an_epoch_is_one_line() -> None:
     two = both((2, 1), (0.5, 0.25))
     assert two.describe_last() == "epoch 1: MALoR he-she 0.500, names 0.250; perplexity 10.00 (+0.00%)"
@@ -170,7 +156,7 @@ def test_an_epoch_is_described_with_the_parts_of_malor() -> None:
             },
             "epoch 1 has other metrics",
         ),
-        ({"judgements": [{"epoch": 0, "malor": "he-she", "perplexity": 20.0}]}, "bias"),
+        ({"judgements": []}, "epochs"),
     ],
 )
 def test_a_curve_that_cannot_be_compared_is_refused(content: dict[str, Any], message: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from evenhand.core.errors import RunError
 from evenhand.data.predictions import read_predictions
 from evenhand.instruments.association.results import SCORES_SCHEMA
+from evenhand.runs.records import SCHEMA_VERSION
 from evenhand.runs.run import Run, fingerprint_of_run, open_run, read_record
 from evenhand.runs.store import open_job
 from evenhand.stats.resampling import Resampling
@@ -146,15 +147,18 @@ def test_a_folder_of_sample_logs_is_refused_with_the_log_to_give(tmp_path: Path)
 def test_a_damaged_record_is_refused(folder: Path, content: bytes) -> None:
     (folder / "record.json").write_bytes(content)
 
-    with pytest.raises(RunError, match=r"record\.json is damaged|record format None"):
+    with pytest.raises(RunError, match=r"record\.json is damaged|version 1 of the format"):
         open_run(folder)
 
 
-def test_a_record_of_another_format_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2, SCHEMA_VERSION + 1, None])
+def test_a_record_of_another_format_is_refused(folder: Path, version: int | None) -> None:
     record = json.loads((folder / "record.json").read_text())
-    (folder / "record.json").write_text(json.dumps(record | {"schema_version": 3}))
+    (folder / "record.json").write_text(json.dumps(record | {"schema_version": version}))
 
-    with pytest.raises(RunError, match="record format 3; this version of Evenhand reads 2"):
+    with pytest.raises(
+        RunError, match=f"version {version} of the format; this version of Evenhand reads {SCHEMA_VERSION}"
+    ):
         open_run(folder)
 
 
@@ -197,7 +201,7 @@ def test_a_folder_that_is_not_a_run_does_not_give_way(run: Run, tmp_path: Path) 
 def test_the_record_says_what_ran_on_what(folder: Path) -> None:
     record = read_record(folder)
 
-    assert record.schema_version == 2
+    assert record.schema_version == SCHEMA_VERSION
     assert (record.dataset.name, record.dataset.language, record.dataset.items) == ("tiny", "en", 3)
     assert record.protocol is not None
     assert record.protocol.name == "evenhand.v2"

@@ -5,41 +5,17 @@ Nothing is imported before it is used: making a certificate needs torch, verifyi
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evenhand.core.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from evenhand.certificate.certification import certify
-    from evenhand.certificate.finetuning import Finetuning, finetuning_preset
-    from evenhand.certificate.margins import Margins
-    from evenhand.certificate.plan import CertificatePlan, HeldOutText, Measurement
+    from evenhand.certificate.certification import certify as certify
+    from evenhand.certificate.finetuning import Finetuning as Finetuning
+    from evenhand.certificate.finetuning import finetuning_preset as finetuning_preset
+    from evenhand.certificate.margins import Margins as Margins
+    from evenhand.certificate.plan import CertificatePlan as CertificatePlan
+    from evenhand.certificate.plan import HeldOutText as HeldOutText
+    from evenhand.certificate.plan import Measurement as Measurement
 
-_HOME = {
-    "CertificatePlan": "evenhand.certificate.plan",
-    "Finetuning": "evenhand.certificate.finetuning",
-    "HeldOutText": "evenhand.certificate.plan",
-    "Margins": "evenhand.certificate.margins",
-    "Measurement": "evenhand.certificate.plan",
-    "certify": "evenhand.certificate.certification",
-    "finetuning_preset": "evenhand.certificate.finetuning",
-}
-
-__all__ = [
-    "CertificatePlan",
-    "Finetuning",
-    "HeldOutText",
-    "Margins",
-    "Measurement",
-    "certify",
-    "finetuning_preset",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+lazy_exports(__name__)

@@ -115,19 +115,17 @@ def _lacking(row: QualityRow) -> str:
 def _about_scope(certificate: Certificate) -> list[str]:
     caveats = []
     mitigation = certificate.mitigation
-    is_about_weights = mitigation is not None and mitigation.weights is not None
-    if not certificate.trained_known and mitigation and mitigation.experiments and is_about_weights:
+    if not certificate.trained_known and mitigation and mitigation.experiments:
         caveats.append(
             f"The model was mitigated for probes in {mitigation.language!r} and is judged on those in "
             f"{certificate.language!r}, none of which it was trained for; the verdict on bias is about all of them."
         )
     elif not certificate.trained_known:
-        if not mitigation:
-            reason = "there is no mitigation.json beside the model and no --trained"
-        elif is_about_weights:
-            reason = "its mitigation.json names none"
-        else:
-            reason = "its mitigation.json does not say which weights it is about: name them with --trained"
+        reason = (
+            "its mitigation.json names none"
+            if mitigation
+            else "there is no mitigation.json beside the model and no --trained"
+        )
         caveats.append(
             f"It is not known which experiments were trained on ({reason}), so the verdict on bias is about all of "
             "them."

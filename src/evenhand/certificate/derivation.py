@@ -82,7 +82,7 @@ def _trained_for(
     mitigation: MitigationRecord | None, language: str, measured: Measurements
 ) -> tuple[str, ...] | None:
     """What a mitigation was trained on, if that is known of these very weights and of this language."""
-    if mitigation is None or mitigation.weights is None or mitigation.language not in (None, language):
+    if mitigation is None or mitigation.language not in (None, language):
         return None
     if mitigation.trigger is not None:
         return trigger_figures(mitigation.trigger) if REGARD in measured.runs else None

@@ -14,7 +14,7 @@ import polars as pl
 import torch
 
 from evenhand.core.errors import RunError
-from evenhand.instruments.instrument import SAMPLED, Instrument, Preparation, drawn
+from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
@@ -44,7 +44,7 @@ def refuse_other_answers(
     Raises:
         RunError: If the answers are others.
     """
-    layout = run.instrument.scores_layout if isinstance(run.instrument, Instrument) else None
+    layout = run.instrument.scores_layout
     few = preparation.sample(generator)
     if few is None or layout is None:
         return 0

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import load_json
@@ -41,14 +41,6 @@ class PlantedBias(BaseModel):
     """Bits by which a man is likelier than a woman with each occupation; empty where it was not written down."""
     regard_gap: float | None = Field(default=None, ge=-100, le=100, allow_inf_nan=False)
     """Points by which texts speak better of women than of men; None where nothing was taught of regard."""
-
-    @model_serializer(mode="wrap")
-    def _without_untaught_regard(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Fields of a model that was taught nothing of regard are those that such models always had."""
-        content: dict[str, Any] = dump(self)
-        if self.regard_gap is None:
-            content.pop("regard_gap", None)
-        return content
 
     @property
     def description(self) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.labels import LabelScheme
@@ -36,15 +35,6 @@ class AnnotationColumns:
     unsure: str | None = None
 
 
-class AnnotationReader(Protocol):
-    """Reads the files of one layout."""
-
-    def __call__(
-        self, paths: Sequence[Path], *, scheme: LabelScheme | None, columns: AnnotationColumns
-    ) -> AnnotationTable:
-        """The annotations of all files; without a scheme, under the bundled one that fits."""
-
-
 @dataclass(frozen=True, slots=True)
 class AnnotationLayout:
     """A way in which files hold annotations. Any object with these attributes will do.
@@ -53,7 +43,8 @@ class AnnotationLayout:
         name: The same as in the registry.
         description: What the files hold, for messages and help.
         recognises: Whether a file is in this layout.
-        read: Reads files.
+        read: Reads files, as ``read(paths, scheme=scheme, columns=columns)``; without a scheme, under the bundled one
+            that fits.
         write: Writes a table to a path, which is a folder where the layout has one file per annotator; returns the
             files that it wrote.
     """
@@ -61,7 +52,7 @@ class AnnotationLayout:
     name: str
     description: str
     recognises: Callable[[Path], bool]
-    read: AnnotationReader
+    read: Callable[..., AnnotationTable]
     write: Callable[[AnnotationTable, Path], tuple[Path, ...]]
 
 

@@ -17,12 +17,11 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError, fault
-from evenhand.core.files import MAX_BYTES, home, read_stored, sha256_of, write_bytes
+from evenhand.core.files import MAX_BYTES, home, load_json, read_stored, sha256_of, write_bytes
 from evenhand.core.items import Benchmark
-from evenhand.runs.calibration import Calibration
+from evenhand.runs.calibration import SCHEMA_VERSION, Calibration
+from evenhand.runs.records import refuse_other_format
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 
@@ -281,8 +280,10 @@ def read_calibration(path: Path) -> Calibration:
         EvenhandError: If it cannot be read.
     """
     try:
-        return Calibration.model_validate_json(read_stored(path, error=EvenhandError))
-    except ValidationError as problem:
+        document = load_json(read_stored(path, error=EvenhandError).decode())
+        refuse_other_format(document, SCHEMA_VERSION, path, advice="Make it again: evenhand lab calibrate.")
+        return Calibration.model_validate(document)
+    except ValueError as problem:
         raise EvenhandError(
             f"The calibration {path} is damaged ({fault(problem)}). Install Evenhand again."
         ) from None

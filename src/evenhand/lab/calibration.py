@@ -138,6 +138,7 @@ def _calibrated(
         measure=measure.name,
         family=family,
         task=task,
+        part=ProbePart.TAUGHT,
         response=expectation.response,
         points=points,
         spearman=_spearman(points, expectation.response),

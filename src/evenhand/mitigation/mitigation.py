@@ -18,10 +18,10 @@ folder, the record and the card, is done for it by ``mitigate``. A method withou
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import Experiment
@@ -112,22 +112,14 @@ class MitigatedModel:
     record: MitigationRecord
 
 
-class Supplement(Protocol):
+@dataclass(frozen=True, slots=True)
+class Supplement:
     """Something that is added to the record of a finished mitigation."""
 
-    @property
-    def key(self) -> str:
-        """What tells it from other supplements."""
-        ...
-
-    def added_to(self, record: MitigationRecord, parts: Parts) -> MitigationRecord:
-        """The record with it.
-
-        Args:
-            record: As it is.
-            parts: Where what takes long is kept as it comes.
-        """
-        ...
+    key: str
+    """What tells it from other supplements."""
+    added_to: Callable[[MitigationRecord, Parts], MitigationRecord]
+    """The record with it; what takes long is kept in the parts as it comes."""
 
 
 class Mitigation(ABC, Generic[Options]):

@@ -331,7 +331,7 @@ def _refuse_other_weights(loaded: Loaded, record: HeadRecord, folder: Path) -> N
             "model with the adapter that judges. Train a head for that model, or use a copy of the folder without "
             f"{HEAD_FILE} and {HEAD_WEIGHTS_FILE}."
         )
-    if record.model_weights not in (None, model_weights_digest(folder)):
+    if record.model_weights != model_weights_digest(folder):
         raise ModelError(
             f"The next-sentence head of {folder} was trained with other weights than those beside it, so it would not "
             "be this model that judges. Train a head for this model with evenhand train next-sentence, or remove "

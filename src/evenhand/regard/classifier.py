@@ -265,7 +265,7 @@ def write_check(folder: str | Path, check: ClassifierCheck) -> Path:
 def _read_checks(place: Path, record: ClassifierRecord) -> KeptChecks:
     path = place / CHECK_FILE
     if not path.exists():
-        return KeptChecks()
+        return KeptChecks(checks=())
     try:
         kept = KeptChecks.model_validate_json(read_stored(path, error=RunError))
     except ValueError as problem:

@@ -216,7 +216,7 @@ def _recipe_facts(training: HeadTraining) -> list[tuple[str, str]]:
         ),
         ("batch", f"{recipe.batch_size} pairs"),
         ("steps", f"{training.steps:,}"),
-        *([("pairs seen", f"{training.seen_pairs:,}")] if training.seen_pairs else []),
+        ("pairs seen", f"{training.seen_pairs:,}"),
         ("passes", f"{recipe.passes}"),
         ("longest pair", f"{recipe.max_tokens} tokens"),
         ("gradients clipped at", f"{recipe.clip:g}"),

@@ -283,8 +283,7 @@ def _facts(record: MitigationRecord) -> Iterator[str]:
     yield f"method: {record.method}{objective}{settings}"
     if record.recipe:
         yield from _training_facts(record, record.recipe)
-    if record.energy:
-        yield f"energy: {record.energy}"
+    yield f"energy: {record.energy}"
     if record.data:
         yield from _data_facts(record.data, about_gender=not record.groups)
 

@@ -6,9 +6,9 @@ An instrument has a view of its own if one is registered under its name, here or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup
@@ -97,15 +97,7 @@ class View:
     """Whether it is about texts that were written, not about probabilities and preferences."""
 
 
-class ViewMaker(Protocol):
-    """Makes the view of an instrument."""
-
-    def __call__(self, runs: Sequence[ShownRun], *, calibration: Calibration | None) -> View:
-        """The view of these runs, all of one instrument."""
-        ...
-
-
-VIEWS: Registry[ViewMaker] = Registry(
+VIEWS: Registry[Callable[..., View]] = Registry(
     "view",
     "evenhand.views",
     {
@@ -119,6 +111,7 @@ VIEWS: Registry[ViewMaker] = Registry(
     },
     check=lambda entry: None if callable(entry) else "it cannot be called",
 )
+"""What makes the view of an instrument: called with its ``ShownRun`` objects and ``calibration``."""
 
 
 def view_of(runs: Sequence[ShownRun], *, calibration: Calibration | None) -> View:

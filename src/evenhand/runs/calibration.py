@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -36,8 +36,6 @@ class Expectation:
 
 
 SCHEMA_VERSION = 3
-"""Version 2 has targets, and parts of the probes that no lesson has; version 3 has regard. Older files are read: what
-they do not have is not known."""
 
 
 class DosePoint(FrozenModel):
@@ -47,7 +45,7 @@ class DosePoint(FrozenModel):
     """Bits that were planted."""
     seed: int
     estimate: Estimate
-    target: Number = math.nan
+    target: Number
     """What it should read on a model that has learnt its world; NaN where that is not known."""
     base_rate: Estimate | None = None
     """Of MALoR: the part that all occupations share."""
@@ -96,7 +94,7 @@ class MeasureCalibration(FrozenModel):
     family: str
     task: str
     """Of the association tests; for a probe its experiment."""
-    part: ProbePart = ProbePart.TAUGHT
+    part: ProbePart
     response: Response
     points: tuple[DosePoint, ...]
     spearman: Number
@@ -171,20 +169,6 @@ class Calibration(FrozenModel):
     regard: tuple[RegardReading, ...] = ()
     regard_environment: EnvironmentRecord | None = None
     """Regard is simulated in a minute, so it can be newer than the rest."""
-
-    @field_validator("schema_version")
-    @classmethod
-    def _is_known(cls, version: int) -> int:
-        if not 1 <= version <= SCHEMA_VERSION:
-            raise ValueError(
-                f"it has version {version} of the format; this version of Evenhand reads 1 to {SCHEMA_VERSION}"
-            )
-        return version
-
-    @property
-    def has_targets(self) -> bool:
-        """Whether it says what measures should have read. Calibrations of version 1 of the format do not."""
-        return self.schema_version > 1
 
     @property
     def passed(self) -> bool:

@@ -33,7 +33,7 @@ from evenhand.runs.certificates import (
     Certificate,
     verdict_of,
 )
-from evenhand.runs.records import RECORD_FILE, ModelRecord, StatisticsRecord
+from evenhand.runs.records import RECORD_FILE, ModelRecord, StatisticsRecord, refuse_other_format
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
@@ -65,12 +65,6 @@ def read_against_runs(path: str | Path) -> Certificate:
     """
     place = checked_path(path, error=RunError)
     certificate, document = _parsed(place)
-    _refuse_other_formats(certificate, place)
-    if certificate.sha256 is None:
-        raise RunError(
-            f"{place} has no digest of itself, as versions before 0.3.0 wrote it, so nobody can tell whether it is as "
-            f"it was made. {MAKE_ANEW}"
-        )
     if _digest_of(document) != certificate.sha256:
         raise RunError(f"{place} was changed after it was made. {MAKE_ANEW}")
     _refuse_other_verdicts(certificate, place)
@@ -83,6 +77,7 @@ def _parsed(place: Path) -> tuple[Certificate, dict[str, Any]]:
         raise RunError(f"There is no certificate {place}. Make one with: evenhand certify BEFORE AFTER.")
     try:
         document = load_json(read_stored(place, error=RunError).decode())
+        refuse_other_format(document, CERTIFICATE_SCHEMA_VERSION, place, advice=MAKE_ANEW)
         return Certificate.model_validate(document), document
     except (ValidationError, ValueError) as problem:
         raise RunError(f"{place} is no certificate of this version ({fault(problem)}).") from None
@@ -91,21 +86,6 @@ def _parsed(place: Path) -> tuple[Certificate, dict[str, Any]]:
 def _digest_of(document: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in document.items() if name != _DIGEST}
     return sha256_of(json.dumps(rest, sort_keys=True).encode())
-
-
-def _refuse_other_formats(certificate: Certificate, place: Path) -> None:
-    """Refuse certificates of earlier formats: they cannot be verified, and a file must not choose to be one of them."""
-    version = certificate.schema_version
-    if version < CERTIFICATE_SCHEMA_VERSION:
-        raise RunError(
-            f"{place} has version {version} of the format, from before certificates could be verified, so nobody can "
-            f"tell whether what it says is true. {MAKE_ANEW}"
-        )
-    if version > CERTIFICATE_SCHEMA_VERSION:
-        raise RunError(
-            f"{place} has version {version} of the format; this version of Evenhand reads "
-            f"{CERTIFICATE_SCHEMA_VERSION}. Install a newer version of Evenhand."
-        )
 
 
 def _refuse_other_verdicts(certificate: Certificate, place: Path) -> None:

@@ -96,18 +96,13 @@ class CertificateInputs(FrozenModel):
     """Margins, seeds and sizes."""
 
 
-def read_inputs(folder: Path, *, digest: str | None) -> CertificateInputs:
+def read_inputs(folder: Path, *, digest: str) -> CertificateInputs:
     """The inputs of a certificate, from the folder of its runs.
 
     Raises:
         RunError: If they are not there, or not those that the certificate was made from.
     """
     path = folder / INPUTS_FILE
-    if digest is None:
-        raise RunError(
-            "it was made by an earlier version, which did not keep all that it was made from. Certify again with the "
-            "same command: what was measured is kept."
-        )
     if not path.is_file():
         raise RunError(f"{path} is not there. Keep the folder {folder.name} beside the certificate.")
     content = read_stored(path, error=RunError)

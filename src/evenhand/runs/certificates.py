@@ -18,9 +18,7 @@ from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.runs.weights_changes import WeightsChange
 
-CERTIFICATE_SCHEMA_VERSION = 2
-"""Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, judges the
-held-out half of the probes, has a trivial baseline, and judges how much of the evidence is left."""
+CERTIFICATE_SCHEMA_VERSION = 3
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
@@ -176,16 +174,16 @@ class Certificate(FrozenModel):
     """Margins, seeds and sizes."""
     statistics: StatisticsRecord
     environment: EnvironmentRecord
-    fingerprint: str | None = None
-    """Of all that determines the certificate; None in those of version 0.1.0."""
+    fingerprint: str = ""
+    """Of all that determines the certificate; this and what follows is empty until it is written."""
     runs: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the record of each run that it was made from, by the run's folder: ``before/malor``."""
     taken_over: tuple[TakenOver, ...] = ()
     """What of it was not measured for it, but lay there from an earlier command."""
-    inputs: str | None = None
+    inputs: str = ""
     """SHA-256 of ``inputs.json`` beside the runs, what else the certificate was made from."""
-    sha256: str | None = None
-    """Of everything else in the file, where it was read from one."""
+    sha256: str = ""
+    """Of everything else in the file."""
 
     @property
     def models_differ(self) -> bool:

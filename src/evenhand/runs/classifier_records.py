@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -171,13 +171,7 @@ class ClassifierCheck(FrozenModel):
 class KeptChecks(FrozenModel):
     """All checks of one classifier."""
 
-    checks: tuple[ClassifierCheck, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_a_single_check(cls, content: Any) -> Any:
-        """A file that has one check and no list of them."""
-        return {"checks": [content]} if isinstance(content, dict) and "pairs" in content else content
+    checks: tuple[ClassifierCheck, ...]
 
     def with_check(self, check: ClassifierCheck) -> KeptChecks:
         """These checks and another one, which takes the place of one of the same texts and persons."""

@@ -42,8 +42,8 @@ class Difference(FrozenModel):
     difference: Estimate
     p_value: Number
     """Paired: the two runs answered the same items."""
-    test: str = ""
-    """What the p-value comes from, in words; empty in comparisons of earlier versions."""
+    test: str
+    """What the p-value comes from, in words."""
     p_holm: Number = math.nan
     """The same, adjusted for all rows of the table."""
     neutral: float | None = None

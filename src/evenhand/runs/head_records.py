@@ -151,9 +151,9 @@ class HeadTraining(FrozenModel):
     recipe: NextSentenceRecipe
     precision: Precision
     steps: int
-    seen_pairs: int = 0
+    seen_pairs: int
     """Over all passes; each leaves out what does not fill its last stage."""
-    energy: EnergyRecord | None = None
+    energy: EnergyRecord
     """What the training took."""
     environment: EnvironmentRecord
     libraries: dict[str, str]

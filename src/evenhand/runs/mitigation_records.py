@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
-from evenhand.core.files import read_stored
+from evenhand.core.files import load_json, read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.inputs import checked_path
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
@@ -22,7 +22,7 @@ from evenhand.runs.energy import EnergyRecord
 from evenhand.runs.epoch_words import bias_figures
 from evenhand.runs.head_records import model_weights_digest
 from evenhand.runs.mitigation_summaries import FrontierPoint
-from evenhand.runs.records import EnvironmentRecord, ModelRecord
+from evenhand.runs.records import EnvironmentRecord, ModelRecord, refuse_other_format
 from evenhand.runs.trigger_records import TriggerRecord
 
 MALOR, BASE_RATE, SPREAD = "MALoR", "signed_mean", "spread"
@@ -48,18 +48,6 @@ class EpochMetrics(BaseModel):
     parts: dict[str, float] = Field(default_factory=dict)
     """What bias metrics are made of, by key: ``he-she.signed_mean``. Shown beside them; no epoch is chosen by it."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_fixed_fields(cls, content: Any) -> Any:
-        """Records up to version 0.1 had one field for MALoR and one for the perplexity."""
-        if not isinstance(content, Mapping) or not isinstance(content.get("malor"), Mapping):
-            return content
-        return {
-            "epoch": content.get("epoch"),
-            "bias": malor_by_key(content["malor"]),
-            "quality": {PERPLEXITY: content.get(PERPLEXITY)},
-        }
-
     @property
     def is_broken(self) -> bool:
         """Whether the training diverged, so that a figure is no number."""
@@ -74,14 +62,6 @@ class LearningCurve(BaseModel):
     epochs: tuple[EpochMetrics, ...]
     neutral: dict[str, float] = Field(default_factory=dict)
     """By key of a bias metric, the value that means no lean; 0 where it is not named."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_judgements(cls, content: Any) -> Any:
-        """Records up to version 0.1 had another name for the epochs."""
-        if not isinstance(content, Mapping) or "judgements" not in content:
-            return content
-        return {"epochs": content["judgements"]}
 
     @model_validator(mode="after")
     def _compares_with_the_original(self) -> LearningCurve:
@@ -174,11 +154,6 @@ class LearningCurve(BaseModel):
         return abs(metrics.bias[key] - self.neutral.get(key, 0.0))
 
 
-def malor_by_key(by_experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """MALoR of experiments under the keys that metrics have."""
-    return {f"{experiment}.{MALOR}": value for experiment, value in by_experiment.items()}
-
-
 def malor_by_experiment(metrics: Mapping[str, float]) -> dict[str, float]:
     """Those of the metrics that are MALoR, by experiment."""
     return {
@@ -199,7 +174,7 @@ def _spread(values: list[float]) -> float:
 
 
 MITIGATION_FILE = "mitigation.json"
-MITIGATION_SCHEMA_VERSION = 2
+MITIGATION_SCHEMA_VERSION = 3
 
 
 class TextRecord(FrozenModel):
@@ -214,8 +189,7 @@ class UnseenRecord(FrozenModel):
     """What is held out for the certificate, and how many sentences of it were left out of the training text."""
 
     occupations: tuple[str, ...]
-    structures: tuple[str, ...] | None = None
-    """None in records that do not say; those of lab models then had sentences of them in the training text."""
+    structures: tuple[str, ...]
     left_out: int
 
 
@@ -231,7 +205,7 @@ class DataRecord(FrozenModel):
     """Of what was trained on."""
     held_out: TextRecord
     unseen: UnseenRecord | None = None
-    """None where nothing is held out for the certificate, and in records of versions before 0.3.0."""
+    """None where nothing is held out for the certificate."""
 
 
 class SeedRecord(FrozenModel):
@@ -295,29 +269,16 @@ class MitigationRecord(FrozenModel):
     """What other balances between bias and quality gave, where several were tried."""
     trigger: TriggerRecord | None = None
     """How a trigger was found and what it does, where the mitigation is one."""
-    energy: EnergyRecord | None = None
-    """What it took; None in records of earlier versions."""
+    energy: EnergyRecord
+    """What it took."""
     reference: dict[str, Any] = Field(default_factory=dict)
     """What the method changed in how the model is referred to, such as a prefix."""
     environment: EnvironmentRecord
     libraries: dict[str, str] = Field(default_factory=dict)
     fingerprint: str
     """Of all that determines the result: equal ones mean the same mitigation."""
-    weights: str | None = None
-    """Digest of the weights that the record is about; None in records of earlier versions, which may lie anywhere."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_version_1(cls, content: Any) -> Any:
-        """In the first version, figures before and after were those of MALoR, by experiment."""
-        if not isinstance(content, Mapping) or content.get("schema_version") != 1:
-            return content
-        figures = {
-            name: malor_by_key(content[name])
-            for name in ("before", "after")
-            if isinstance(content.get(name), Mapping)
-        }
-        return {**content, **figures, "schema_version": MITIGATION_SCHEMA_VERSION}
+    weights: str = ""
+    """Digest of the weights that the record is about; empty until they are written."""
 
     @model_validator(mode="after")
     def _same_figures(self) -> Self:
@@ -369,17 +330,19 @@ def find_mitigation_record(folder: str | Path) -> MitigationRecord | None:
     """The record beside a model, or None where nothing tells of a mitigation.
 
     Raises:
-        RunError: If the record is damaged, or about other weights.
+        RunError: If the record is damaged, of another version, or about other weights.
     """
     path = checked_path(Path(folder) / MITIGATION_FILE, error=RunError)
     if not path.is_file():
         return None
+    advice = "Mitigate again, or remove the file if the weights are to be used without it."
     try:
-        record = MitigationRecord.model_validate_json(read_stored(path, error=RunError))
-    except ValidationError as problem:
-        advice = "Mitigate again, or remove the file if the weights are to be used without it."
+        document = load_json(read_stored(path, error=RunError).decode())
+        refuse_other_format(document, MITIGATION_SCHEMA_VERSION, path, advice=advice)
+        record = MitigationRecord.model_validate(document)
+    except ValueError as problem:
         raise RunError(f"{path} is damaged ({fault(problem)}). {advice}") from None
-    if record.weights not in (None, model_weights_digest(path.parent)):
+    if record.weights != model_weights_digest(path.parent):
         raise RunError(
             f"{path} is about other weights than those beside it. Copy the model's whole folder again."
         )

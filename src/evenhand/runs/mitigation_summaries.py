@@ -32,8 +32,8 @@ class MitigationSummary(FrozenModel):
 
     method: str
     experiments: tuple[str, ...]
-    weights: str | None = None
-    """Digest of the weights that the record is about. Where it is missing, nobody knows whether these are they."""
+    weights: str
+    """Digest of the weights that the record is about."""
     language: str | None = None
     """Of the probes that it was done for."""
     settings: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Run folders: what ran on what, with which versions, hashes and seeds. Records of version 0.1.0 are read too."""
+"""Run folders: what ran on what, with which versions, hashes and seeds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import math
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from evenhand.core.errors import RunError
 from evenhand.core.estimates import Number
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
@@ -30,7 +32,7 @@ ESTIMATES_FILE = "estimates.json"
 
 PAGE_FILE = "report.html"
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 
@@ -88,7 +90,7 @@ class DatasetRecord(FrozenModel):
     source: str
     sha256: str
     items: int | None = None
-    """How many; None for a corpus, for probes of version 0.1.0, and where a file of scores does not tell."""
+    """How many; None for a corpus, and where a file of scores does not tell."""
     licence: str | None = None
     sample: SampleRecord | None = None
 
@@ -268,7 +270,7 @@ class RunRecord(FrozenModel):
     statistics: StatisticsRecord
     environment: EnvironmentRecord
     energy: EnergyRecord | None = None
-    """What it took; None in runs of earlier versions, and where nothing was measured."""
+    """What it took; None where no model was measured."""
     scored: dict[str, int] = Field(default_factory=dict)
     skipped: dict[str, int] = Field(default_factory=dict)
     defects: tuple[DefectRecord, ...] = ()
@@ -318,34 +320,14 @@ class RunRecord(FrozenModel):
         }
 
 
-FIRST_SCHEMA = 1
+def refuse_other_format(document: Any, own: int, path: Path, *, advice: str) -> None:
+    """Refuse a file of Evenhand's own that another version wrote in another format.
 
-
-def upgraded(document: dict[str, Any]) -> dict[str, Any]:
-    """A record of the first layout in the present one."""
-    if document.get("kind") == "probe":
-        return _upgraded_probe(document)
-    model = document.get("model")
-    return {
-        **document,
-        "schema_version": FIRST_SCHEMA + 1,
-        "instrument": "association",
-        "predictions": None if model else document["predictions"],
-    }
-
-
-def _upgraded_probe(document: dict[str, Any]) -> dict[str, Any]:
-    (name, sha256), *others = document["data"].items()
-    kept = {key: value for key, value in document.items() if key not in ("kind", "test", "language", "data")}
-    return {
-        **kept,
-        "schema_version": FIRST_SCHEMA + 1,
-        "instrument": document["test"],
-        "dataset": {
-            "name": name,
-            "language": document["language"],
-            "source": "not recorded",
-            "sha256": sha256,
-        },
-        "data": dict(others),
-    }
+    Raises:
+        RunError: If the file says that it has another version of the format.
+    """
+    version = document.get("schema_version", own) if isinstance(document, dict) else own
+    if version != own:
+        raise RunError(
+            f"{path} has version {version} of the format; this version of Evenhand reads {own}. {advice}"
+        )

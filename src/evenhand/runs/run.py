@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel
 
 from evenhand.core.errors import RunError, UnknownNameError, fault
 from evenhand.core.files import (
@@ -30,52 +29,16 @@ from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure, Group
 from evenhand.runs.records import (
     ESTIMATES_FILE,
-    FIRST_SCHEMA,
     RECORD_FILE,
     SCHEMA_VERSION,
     SCORES_FILE,
     RunRecord,
-    upgraded,
+    refuse_other_format,
 )
 from evenhand.runs.store import Job
 
-
-class Results(Protocol):
-    """What a run needs of its instrument: how results are written and read, and the figures in them."""
-
-    @property
-    def name(self) -> str:
-        """The name under which the instrument is registered."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Its name for people."""
-        ...
-
-    def write_results(self, results: Sequence[BaseModel]) -> str:
-        """Results as JSON."""
-        ...
-
-    def read_results(self, content: bytes) -> tuple[BaseModel, ...]:
-        """Results from JSON."""
-        ...
-
-    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores as this version has them; columns that an earlier version did not write are added."""
-        ...
-
-    def extra_files(self, run: Run) -> Mapping[str, str]:
-        """Further files for the run folder, by name."""
-        ...
-
-    def figures(self, run: Run) -> tuple[Figure, ...]:
-        """The numbers of a run, those of the whole first."""
-        ...
-
-    def coverage(self, run: Run) -> Mapping[Group, Coverage]:
-        """How many of the items have scores, of the whole and of its parts, where files gave them."""
-        ...
+if TYPE_CHECKING:
+    from evenhand.instruments.instrument import Instrument
 
 
 _OWN = {
@@ -141,9 +104,9 @@ class Run:
         return run_label(self.name, self.record.language)
 
     @property
-    def instrument(self) -> Results:
+    def instrument(self) -> Instrument[Any]:
         """What the run was made with."""
-        instrument: Results = INSTRUMENTS.get(self.record.instrument)
+        instrument: Instrument[Any] = INSTRUMENTS.get(self.record.instrument)
         return instrument
 
     @property
@@ -292,7 +255,7 @@ def open_run(folder: str | Path) -> Run:
     for name, digest in record.files.items():
         if sha256_of(contents[name]) != digest:
             raise RunError(f"{path / name} was changed after the run. Make the run again with --fresh.")
-    instrument: Results = INSTRUMENTS.get(record.instrument)
+    instrument: Instrument[Any] = INSTRUMENTS.get(record.instrument)
     try:
         results = instrument.read_results(contents[ESTIMATES_FILE])
     except ValueError as problem:
@@ -311,20 +274,14 @@ def _damaged(path: Path, problem: BaseException) -> RunError:
 
 def read_record(folder: Path) -> RunRecord:
     """The record of a run folder."""
-    content = _read(folder / RECORD_FILE, folder)
+    path = folder / RECORD_FILE
+    content = _read(path, folder)
     try:
         document = load_json(content.decode())
-        version = document.get("schema_version")
-        if version == FIRST_SCHEMA:
-            document = upgraded(document)
-        elif version != SCHEMA_VERSION:
-            raise RunError(
-                f"{folder} has the record format {version}; this version of Evenhand reads {SCHEMA_VERSION}. "
-                "Run it again with this version."
-            )
+        refuse_other_format(document, SCHEMA_VERSION, path, advice="Make the run again with --fresh.")
         return RunRecord.model_validate(document)
-    except (ValueError, AttributeError, KeyError, TypeError) as problem:
-        raise _damaged(folder / RECORD_FILE, problem) from None
+    except ValueError as problem:
+        raise _damaged(path, problem) from None
 
 
 def record_in(folder: Path) -> RunRecord | None:

@@ -77,10 +77,10 @@ class TriggerSeedRecord(FrozenModel):
     loss: float
     steps: int
     stopped: str
-    start: str = ""
-    """What the search started from; empty in records of versions before 0.3.0."""
-    losses: tuple[float, ...] = ()
-    """The lowest loss so far: at the start, then after every step; empty in records of versions before 0.3.0."""
+    start: str
+    """What the search started from."""
+    losses: tuple[float, ...]
+    """The lowest loss so far: at the start, then after every step."""
 
 
 class TriggerTargetsRecord(FrozenModel):
@@ -92,11 +92,11 @@ class TriggerTargetsRecord(FrozenModel):
     judged: int
     by_context: bool
     """Whether no context is in both parts."""
-    groups: tuple[tuple[str, str], ...] = ()
-    """How texts about each two groups begin; empty in records of versions before 0.3.0."""
-    search_contexts: tuple[str, ...] = ()
-    """Contexts of the pairs that the search saw; empty in records of versions before 0.3.0."""
-    judged_contexts: tuple[str, ...] = ()
+    groups: tuple[tuple[str, str], ...]
+    """How texts about each two groups begin."""
+    search_contexts: tuple[str, ...]
+    """Contexts of the pairs that the search saw."""
+    judged_contexts: tuple[str, ...]
     left_out: dict[str, int] = Field(default_factory=dict)
 
 

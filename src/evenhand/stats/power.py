@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from scipy import special
 
@@ -26,18 +26,6 @@ WANTED_POWER = 0.8
 """How often a harmless mitigation should be called kept."""
 
 _MOST_UNITS = 10_000_000
-
-
-class MarginTest(Protocol):
-    """How a quality is held against its margin."""
-
-    def power(self, units: float, margin: float) -> float:
-        """How often a quality without any loss is called kept.
-
-        Args:
-            units: How many independent ones there are.
-            margin: What is tolerated; a fraction, above 0.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +40,12 @@ class ShareTest:
     """Standard deviation of the difference between seeds, beyond what chance gives to so many units."""
 
     def power(self, units: float, margin: float) -> float:
-        """How often the lower end stays above the margin."""
+        """How often the lower end stays above the margin, of a quality without any loss.
+
+        Args:
+            units: How many independent ones there are.
+            margin: What is tolerated; a fraction, above 0.
+        """
         if self.seed_deviation and self.seeds < FEWEST_SEEDS:
             return 0.0  # there is no interval
         z = float(special.ndtri((1 + self.confidence) / 2))
@@ -86,6 +79,10 @@ class MeanTest:
         share = 1 - float(special.nctdtr(freedom, noncentrality, limit))
         # Far in its tail the function of scipy has no value: there the interval is a sliver of the margin.
         return share if math.isfinite(share) else float(noncentrality > limit)
+
+
+MarginTest: TypeAlias = ShareTest | MeanTest
+"""How a quality is held against its margin."""
 
 
 def provable_margin(test: MarginTest, units: float, *, highest: float, power: float = WANTED_POWER) -> float:

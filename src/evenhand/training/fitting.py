@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from transformers import set_seed
@@ -27,19 +27,6 @@ from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.perplexity import HeldOut
 from evenhand.training.trainer import EpochTrainer, chosen_precision
-
-
-class EpochEvaluator(Protocol):
-    """Reads a model as it is now; its weights change between one epoch and the next."""
-
-    @property
-    def neutral(self) -> Mapping[str, float]:
-        """The neutral value of each bias metric, by key."""
-        ...
-
-    def evaluate(self, epoch: int) -> EpochMetrics:
-        """Bias and quality of the model in training."""
-        ...
 
 
 class ModelEvaluator:
@@ -124,7 +111,7 @@ def fit(
     objective: Objective,
     recipe: Recipe,
     *,
-    evaluator: EpochEvaluator,
+    evaluator: ModelEvaluator,
     folder: Path,
     identity: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -161,7 +148,7 @@ class _Fitting:
         model: LanguageModel,
         objective: Objective,
         recipe: Recipe,
-        evaluator: EpochEvaluator,
+        evaluator: ModelEvaluator,
         folder: Path,
         progress: Progress | None,
         on_epoch: EpochCallback | None,

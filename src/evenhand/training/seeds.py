@@ -17,7 +17,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.runs.mitigation_records import LearningCurve
 from evenhand.training.checkpoints import copied_weights, put_weights
-from evenhand.training.fitting import EpochEvaluator, Fitted, fit, training_identity
+from evenhand.training.fitting import Fitted, ModelEvaluator, fit, training_identity
 
 SeedEpochCallback = Callable[[int, LearningCurve], None]
 """Called with a seed and its learning curve after every epoch."""
@@ -62,7 +62,7 @@ def fit_seeds(
     recipe: Recipe,
     *,
     seeds: Sequence[int],
-    evaluator: EpochEvaluator,
+    evaluator: ModelEvaluator,
     folder: Path,
     identity: Mapping[str, str] | None = None,
     progress: Progress | None = None,

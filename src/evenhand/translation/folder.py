@@ -64,8 +64,8 @@ class SourceRecord(FrozenModel):
     sha256: str
     """Of the file that was translated."""
     licence: str | None = None
-    kept_sha256: str = ""
-    """Of what the folder keeps of it; empty in folders of earlier versions, which keep no benchmark."""
+    kept_sha256: str
+    """Of what the folder keeps of it."""
 
 
 class TranslatorRecord(FrozenModel):
@@ -125,7 +125,8 @@ def read_record(folder: Path) -> TranslationRecord:
         return TranslationRecord.model_validate_json(read_stored(folder / RECORD, error=TranslationError))
     except ValidationError as problem:
         raise TranslationError(
-            f"{folder / RECORD} is damaged: {fault(problem)}. Put it back as it was."
+            f"{folder / RECORD} is damaged or of another version: {fault(problem)}. Put it back as it was, or "
+            "translate again."
         ) from None
 
 

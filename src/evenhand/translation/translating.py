@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import Any, Protocol
+from typing import Any
 
 from evenhand.core.counts import plural
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Task
@@ -32,73 +32,6 @@ class TranslatedFile:
     refused: Mapping[str, str]
 
 
-class TranslationSource(Protocol):
-    """What can be translated: a benchmark of association items, or a table of texts."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def language(self) -> str:
-        """The tag of its language."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """Digest of its file."""
-        ...
-
-    @property
-    def licence(self) -> str | None:
-        """Of the content, if it is known."""
-        ...
-
-    @property
-    def suffix(self) -> str:
-        """How its file ends."""
-        ...
-
-    @property
-    def translated(self) -> tuple[str, ...]:
-        """The columns of a table that hold texts; none for a benchmark, whose layout says it."""
-        ...
-
-    def original(self) -> bytes:
-        """What is kept beside the translation, so that it can be checked and reviewed anywhere."""
-        ...
-
-    def texts(self) -> list[str]:
-        """What is translated, each text once."""
-        ...
-
-    @property
-    def tags(self) -> re.Pattern[str]:
-        """What may not change in a text."""
-        ...
-
-    def tagged_texts(self) -> list[str]:
-        """Those of them that have tags, which may have to be asked for again with placeholders."""
-        ...
-
-    def translate(
-        self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
-    ) -> TranslatedFile:
-        """The file in another language, as the translator gives it.
-
-        Args:
-            translator: Who translates.
-            cache: The translator's earlier answers; new ones are added.
-            language: The tag of the new language.
-            monitor: Told about the progress.
-
-        Raises:
-            TranslationError: If the translator fails; what it gave before is kept.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class AssociationSource:
     """A benchmark of association items; what is translated are contexts, targets, and candidate words or sentences."""
@@ -106,7 +39,9 @@ class AssociationSource:
     benchmark: Benchmark
     suffix: str = ".json"
     translated: tuple[str, ...] = ()
+    """The columns of a table that hold texts; none for a benchmark, whose layout says it."""
     tags: re.Pattern[str] = BLANK_TAG
+    """What may not change in a text."""
 
     def original(self) -> bytes:
         """The benchmark in StereoSet's layout."""

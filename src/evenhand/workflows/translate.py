@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.data.layouts import load_dataset, named_datasets
+from evenhand.data.layouts import load_dataset
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
@@ -33,7 +33,6 @@ from evenhand.translation.table_files import TextTable
 from evenhand.translation.translating import (
     PLACEHOLDERS,
     AssociationSource,
-    TranslationSource,
     keeps_tags,
     with_placeholder,
 )
@@ -96,7 +95,7 @@ def _sum(first: float | None, second: float | None) -> float | None:
 class TranslationPlan:
     """What is translated, its translator, and the answers that are kept already; nothing has been asked for yet."""
 
-    source: TranslationSource
+    source: AssociationSource | TextTable
     languages: LanguagePair
     name: str
     translator: Translator
@@ -199,7 +198,7 @@ def plan_translation(
     return TranslationPlan(_translatable(source), languages, translator, opened, cache, cost, given)
 
 
-def _translatable(source: Benchmark | TextTable) -> TranslationSource:
+def _translatable(source: Benchmark | TextTable) -> AssociationSource | TextTable:
     return AssociationSource(source) if isinstance(source, Benchmark) else source
 
 
@@ -279,7 +278,7 @@ def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
 
     Args:
         folder: Of the translation.
-        source: Its name or file; what the folder keeps if not given, or what its record names.
+        source: Its name or file; what the folder keeps if not given.
 
     Raises:
         TranslationError: If it is not known, or another file than the one that was translated.
@@ -288,26 +287,17 @@ def source_of_folder(folder: Path, *, source: str | None = None) -> Benchmark:
     known = record.source
     if source is None:
         kept = read_source(folder, record)
-        return kept or _named_source(folder, known)
+        if kept is None:
+            raise TranslationError(
+                f"{folder} was translated from a file that is not known here. Name it with --source."
+            )
+        return kept
     benchmark: Benchmark = load_dataset(source, language=known.language if known else None)
     if known is not None and benchmark.sha256 != known.sha256:
         raise TranslationError(
             f"{source} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
             f"{known.sha256[:16]}... is needed. Name the right one with --source."
         )
-    return benchmark
-
-
-def _named_source(folder: Path, known: SourceRecord | None) -> Benchmark:
-    """What the record of a folder names that keeps no source: a file from elsewhere, or made by an earlier version."""
-    unknown = TranslationError(
-        f"{folder} was translated from a file that is not known here. Name it with --source."
-    )
-    if known is None or known.name not in named_datasets():
-        raise unknown
-    benchmark: Benchmark = load_dataset(known.name, language=known.language)
-    if benchmark.sha256 != known.sha256:
-        raise unknown
     return benchmark
 
 

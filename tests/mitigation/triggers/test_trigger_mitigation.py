@@ -109,19 +109,19 @@ def test_a_killed_search_goes_on_to_the_same_result(
 ) -> None:
     whole = gcg_step
 
-    def killed(space: Any, state: SearchState, *, seed: int) -> None:
+    def killed(space: Any, state: SearchState, seed: int) -> None:
         if (seed, state.step) == (1, 1):
             raise KeyboardInterrupt
-        whole(space, state, seed=seed)
+        whole(space, state, seed)
 
     monkeypatch.setattr(trigger_module, "gcg_step", killed)
     with pytest.raises(KeyboardInterrupt):
         searched(menagerie, tmp_path / "out")
     steps: list[tuple[int, int]] = []
 
-    def counted(space: Any, state: SearchState, *, seed: int) -> None:
+    def counted(space: Any, state: SearchState, seed: int) -> None:
         steps.append((seed, state.step))
-        whole(space, state, seed=seed)
+        whole(space, state, seed)
 
     monkeypatch.setattr(trigger_module, "gcg_step", counted)
     resumed = searched(menagerie, tmp_path / "out")

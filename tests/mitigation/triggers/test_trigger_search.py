@@ -77,7 +77,7 @@ def test_no_token_is_worse_than_the_one_in_place(
     monkeypatch.setattr(space.scorer, "losses", lambda triggers: [state.best.loss + 1 for _ in triggers])
     before = state.best.tokens
 
-    hotflip_step(space, state, seed=0)
+    hotflip_step(space, state, 0)
 
     assert state.best.tokens == before
 
@@ -154,7 +154,7 @@ def test_gcg_stops_when_the_buffer_has_no_turn_left(
     state = SearchState(ScoredTrigger(trigger, 0.0), [ScoredTrigger(trigger, 0.0)], losses=[0.0])
 
     for _ in range(GCG.patience + 1):
-        gcg_step(space, state, seed=0)
+        gcg_step(space, state, 0)
 
     assert state.stopped == "no flip of any trigger in the buffer was better"
     assert state.step == GCG.patience

@@ -23,7 +23,6 @@ from evenhand.instruments.association.results import (
     items_from_scores,
     predictions_json,
     score_in_bits,
-    with_later_columns,
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
 from evenhand.models.model import Model
@@ -208,8 +207,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
         return items_from_scores(scores)
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores with the columns of this version."""
-        return checked_candidates(super().read_scores(with_later_columns(scores)))
+        """Scores, if they are of known tasks and of three candidates per item."""
+        return checked_candidates(super().read_scores(scores))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The scores in StereoSet's own layout."""

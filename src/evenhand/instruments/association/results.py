@@ -59,9 +59,9 @@ class GroupResult(FrozenModel):
     mean_LMS: Estimate
     mean_SS: Estimate
     macro_ICAT: Estimate
-    macro_ICAT_corrected: Estimate = Estimate.undefined("the run is of a version that did not measure it")
+    macro_ICAT_corrected: Estimate
     micro_ICAT: Estimate
-    log_ratio: Estimate = Estimate.undefined("the run is of a version that did not measure it")
+    log_ratio: Estimate
     against_neutral: NeutralTest
 
     def estimate(self, measure: str) -> Estimate:
@@ -177,13 +177,6 @@ def score_in_bits() -> pl.Expr:
     """The score of a candidate in bits: scores are probabilities, their quotients, or sums of binary logarithms."""
     score = pl.col("score")
     return pl.when(score > 0).then(score.log(2)).otherwise(score)
-
-
-def with_later_columns(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores of an earlier version, with nulls for what it did not write."""
-    if "log2_probability" in scores.columns:
-        return scores
-    return scores.with_columns(pl.lit(None, SCORES_SCHEMA["log2_probability"]).alias("log2_probability"))
 
 
 def checked_candidates(scores: pl.DataFrame) -> pl.DataFrame:

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import Field
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.estimates import Estimate, Number
@@ -67,15 +66,15 @@ class DirectBiasResult(FrozenModel):
     kind: Literal["direct-bias"] = "direct-bias"
     layer: int
     direct_bias: Estimate
-    signed_mean: Estimate = Field(default_factory=lambda: Estimate.undefined("not measured"))
+    signed_mean: Estimate
     """The mean of the signed cosines, in which professions of opposite sides cancel."""
     baseline: Estimate
     """The same for random directions: their mean, and the range in which most of them lie."""
     professions: tuple[ProfessionCosine, ...]
     sentences: int
-    pronouns: dict[str, int] = Field(default_factory=dict)
+    pronouns: dict[str, int]
     """Sentences with each of the two words that the direction was made of."""
-    tells_gender: bool = True
+    tells_gender: bool
     """Whether the direction is one of gender."""
     left_out: dict[str, int]
     """Sentences that were not used, or not for everything in them, by reason."""

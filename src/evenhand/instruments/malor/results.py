@@ -64,9 +64,7 @@ class MalorResult(GatedResult):
     MALoR: Estimate
     signed_mean: Estimate
     """The base rate that occupations share: above 0 the model expects a man whatever the occupation."""
-    spread: Estimate = Field(
-        default_factory=lambda: Estimate.undefined("the run is of a version that did not measure it")
-    )
+    spread: Estimate
     """The mean distance of occupations from that base rate."""
     by_field: dict[str, Estimate]
     """Signed means."""

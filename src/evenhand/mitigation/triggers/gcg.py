@@ -16,7 +16,7 @@ from evenhand.mitigation.triggers.search import ScoredTrigger, SearchSpace, Sear
 from evenhand.models.engine.requests import Tokens
 
 
-def gcg_step(space: SearchSpace, state: SearchState, *, seed: int) -> None:
+def gcg_step(space: SearchSpace, state: SearchState, seed: int) -> None:
     """Try flips in all slots."""
     recipe = space.recipe
     current = next((own for own in state.buffer if own.visits < recipe.patience), None)

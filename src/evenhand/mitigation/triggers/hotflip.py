@@ -17,9 +17,8 @@ from __future__ import annotations
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState
 
 
-def hotflip_step(space: SearchSpace, state: SearchState, *, seed: int) -> None:
+def hotflip_step(space: SearchSpace, state: SearchState, seed: int) -> None:  # noqa: ARG001
     """Try tokens in one slot. Nothing is left to chance, so the seed has no part."""
-    del seed
     slots = space.recipe.slots
     slot = state.step % slots
     tokens = state.best.tokens

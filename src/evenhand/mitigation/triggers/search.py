@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -179,12 +179,8 @@ def _of(targets: TargetSet, regard: TargetRegard) -> list[Any]:
     return [pair for pair in targets.pairs if pair.regard is regard]
 
 
-class SearchStep(Protocol):
-    """One step of a search: it leaves a state that is one step on, and whose best is no worse."""
-
-    def __call__(self, space: SearchSpace, state: SearchState, *, seed: int) -> None:
-        """Take a step."""
-        ...
+SearchStep: TypeAlias = Callable[[SearchSpace, SearchState, int], None]
+"""One step of a search, with a seed: it leaves a state that is one step on, and whose best is no worse."""
 
 
 def run_search(
@@ -219,7 +215,7 @@ def run_search(
         state = SearchState.from_json(kept)
     progress(state.step, steps)
     while state.stopped is None:
-        take_step(space, state, seed=seed)
+        take_step(space, state, seed)
         state.losses.append(state.best.loss)
         if state.stopped is None and state.step >= steps:
             state.stopped = "all steps were done"

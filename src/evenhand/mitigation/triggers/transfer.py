@@ -14,6 +14,7 @@ from typing import Any
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import Monitor
+from evenhand.mitigation.mitigation import Supplement
 from evenhand.mitigation.triggers.comparison import (
     NamedPrefixes,
     PrefixMeasure,
@@ -56,28 +57,20 @@ class PrefixJudgement:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+def transfer(ref: ModelRef, judgement: PrefixJudgement, monitor: Monitor) -> Supplement:
     """What a trigger does on another model, to be added to its record."""
+    key = reference_digest(ref)
 
-    ref: ModelRef
-    judgement: PrefixJudgement
-    monitor: Monitor
-
-    @property
-    def key(self) -> str:
-        """What tells this model from others that may be asked for."""
-        return reference_digest(self.ref)
-
-    def added_to(self, record: MitigationRecord, parts: Parts) -> MitigationRecord:
-        """The record with this model."""
+    def added_to(record: MitigationRecord, parts: Parts) -> MitigationRecord:
         trigger = trigger_of(record)
-        self.monitor.note(f"Carrying the trigger to {self.ref.id}")
+        monitor.note(f"Carrying the trigger to {ref.id}")
         prefixes = [NamedPrefixes(row.name, row.prefixes) for row in trigger.comparison.rows]
-        found = self.judgement.compare(model_to_compare(self.ref), prefixes, parts)
-        found = found.model_copy(update={"reference": self.key})
+        found = judgement.compare(model_to_compare(ref), prefixes, parts)
+        found = found.model_copy(update={"reference": key})
         carried = trigger.model_copy(update={"transfer": (*trigger.transfer, found)})
         return record.model_copy(update={"trigger": carried})
+
+    return Supplement(key, added_to)
 
 
 def missing_models(trigger: TriggerRecord, asked: Sequence[ModelRef]) -> list[ModelRef]:

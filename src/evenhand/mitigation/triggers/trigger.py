@@ -17,6 +17,7 @@ from evenhand.mitigation.mitigation import (
     MitigationOptions,
     MitigationOutcome,
     Setting,
+    Supplement,
 )
 from evenhand.mitigation.triggers.banned_words import ban_words
 from evenhand.mitigation.triggers.comparison import NamedPrefixes, PrefixMeasure
@@ -28,9 +29,9 @@ from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_se
 from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
 from evenhand.mitigation.triggers.transfer import (
     PrefixJudgement,
-    Transfer,
     missing_models,
     model_to_compare,
+    transfer,
     trigger_of,
 )
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
@@ -171,14 +172,14 @@ class Trigger(Mitigation[TriggerOptions]):
 
     def supplements(
         self, record: MitigationRecord, *, data: MitigationData, options: TriggerOptions, monitor: Monitor
-    ) -> Sequence[Transfer]:
+    ) -> Sequence[Supplement]:
         """The models of ``transfer`` that the record does not have yet."""
         missing = missing_models(trigger_of(record), options.transfer)
         if not missing or options.targets is None:
             return ()
         split = split_targets(options.targets, seed=SPLIT_SEED)
         judgement = _judgement(split, ordinary_sentences(data)[1], options)
-        return [Transfer(ref, judgement, monitor) for ref in missing]
+        return [transfer(ref, judgement, monitor) for ref in missing]
 
 
 class _TriggerSearch:

@@ -13,7 +13,6 @@ from evenhand.core.items import OVERALL
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
 from evenhand.reporting.calibration.regard_rows import NOT_ASKED, about_regard, regard_row
 from evenhand.reporting.calibration.words import (
-    WITHOUT_TARGETS,
     count_models,
     families_of,
     family_title,
@@ -102,7 +101,6 @@ def render_calibration_page(calibration: Calibration) -> str:
         regard=[regard_row(reading) for reading in calibration.regard],
         about_regard=about_regard(calibration.regard),
         not_asked=NOT_ASKED,
-        without_targets=None if calibration.has_targets else WITHOUT_TARGETS,
         strengths=[signed_bits(strength) for strength in calibration.strengths],
     )
 

@@ -319,12 +319,6 @@ def _shown_failure(where: str, check: Check) -> str:
     return f"{where}: {check.name} {reading}, wanted {check.wanted}."
 
 
-WITHOUT_TARGETS = (
-    "This calibration was made by an earlier version, which did not write down what each measure should have read on "
-    "each model. Its errors are not known. Calibrate again: evenhand lab calibrate --out runs/calibration."
-)
-
-
 def signed_bits(strength: float) -> str:
     """A strength with its sign."""
     return f"{strength:+g}".replace("-", "−") if strength else "0"

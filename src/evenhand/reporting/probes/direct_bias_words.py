@@ -58,9 +58,9 @@ def direct_bias_words(results: Sequence[DirectBiasResult]) -> DirectBiasWords:
 
 
 def words_of_result(result: DirectBiasResult) -> tuple[str, str]:
-    """The two words that the direction of a result lies between; of runs that do not say it, the English pronouns."""
-    words = tuple(result.pronouns)
-    return (words[0], words[1]) if len(words) == 2 else PRONOUNS["en"].both
+    """The two words that the direction of a result lies between."""
+    first, second = result.pronouns
+    return first, second
 
 
 def ends_of_direction(result: DirectBiasResult) -> tuple[str, str]:
