@@ -68,8 +68,8 @@ def audit_planted(tmp_path_factory: pytest.TempPathFactory) -> Audit:
         even = LabSpec(LabFamily.DECODER, 2.0, language, regard_gap=0.0)
         model = f"lab:decoder-regard-{language}" if gap else build_small(even, root / f"even-{language}")
         told = run_here(
-            "regard", "audit", model, "--language", language, "--classifier", classifier(language), "--texts", "40",
-            "--confidence", "0.99", "--resamples", "2000", "--out", root / "runs", "--json", *AS_IT_IS,
+            "regard", "audit", model, "--language", language, "--classifier", classifier(language), "--texts", "120",
+            "--resamples", "2000", "--out", root / "runs", "--json", *AS_IT_IS,
             "--fail-if", "gap.low>0",
         )  # fmt: skip
         assert told.returncode == (4 if gap else 0), told.stderr
