@@ -78,6 +78,8 @@ class Model(ABC):
     """What cuts its texts into tokens; None where it is asked about plain text."""
     longest_input: int | None = None
     """The most tokens that it takes; None where nothing limits it, or where the model itself refuses longer texts."""
+    hides_words: bool = False
+    """Whether it can be shown a text with ``HIDDEN`` words."""
     reads_left_to_right: bool = False
     """Whether a token is never given what comes after it."""
 
