@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -19,8 +20,10 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
+from evenhand.core.files import sha256_of
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
+from evenhand.core.sampling import sample
 from evenhand.instruments.controls import Control
 from evenhand.instruments.gate import GatedResult, behind_gate, gate_warning
 from evenhand.instruments.instrument import (
@@ -79,6 +82,33 @@ class Items(Protocol):
     def sampled(self, limit: int | None) -> Items:
         """A sample of them; all if there is no limit."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSet:
+    """Items of an instrument's own kind, for instruments that have no type of their own for a set of them."""
+
+    name: str
+    language: str
+    items: tuple[Any, ...]
+    source: str = "bundled"
+    cluster: Callable[[Any], str] = str
+    """What an item is drawn from; a sample is spread over that."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the items."""
+        return sha256_of(repr(self.items).encode())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def sampled(self, limit: int | None) -> ItemSet:
+        """A sample over clusters; all items if there is no limit."""
+        return replace(self, items=sample(self.items, limit, cluster=self.cluster))
 
 
 class MeasuredFigure(FrozenModel):
@@ -159,7 +189,8 @@ class ItemInstrument(Instrument[Options]):
 
     def method_of(self, model: Model) -> Mapping[str, str]:
         """How a model is asked, in words, for the record."""
-        raise NotImplementedError
+        ways = (model.way_of(request) for request in self.needs if model.has_capability(request))
+        return {"method": next((": ".join(way) for way in ways if way), "as the model answers")}
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -266,6 +297,13 @@ def _figure(measure: RowMeasure, group: Group, estimate: Estimate) -> Figure:
     )
 
 
+def _own_options(options: InstrumentOptions) -> dict[str, object]:
+    """Options that the instrument adds to those of every instrument, as far as they are given and plain values."""
+    common = {each.name for each in fields(InstrumentOptions)}
+    own = {each.name: getattr(options, each.name) for each in fields(options) if each.name not in common}
+    return {name: value for name, value in own.items() if isinstance(value, str | int | float)}
+
+
 class ItemPreparation(Preparation):
     """A model and the items that it is asked about."""
 
@@ -280,10 +318,9 @@ class ItemPreparation(Preparation):
         self.has_control = instrument.control is not None
         self._language = items.language
         warnings = model.language_warnings(list(self._texts()), name=items.name, language=items.language)
-        method = dict(instrument.method_of(model))
-        self.record = record.model_copy(
-            update={"options": method, "model": model.record, "warnings": warnings}
-        )
+        self.method = instrument.method_of(model)
+        own = {**self.method, **_own_options(options)}
+        self.record = record.model_copy(update={"options": own, "model": model.record, "warnings": warnings})
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -303,7 +340,7 @@ class ItemPreparation(Preparation):
         instrument, options = self.instrument, self.options
         result = instrument.result(
             rows,
-            method="; ".join(map(str, self.record.options.values())),
+            method="; ".join(self.method.values()),
             sense=sense,
             resampling=options.resampling,
         )

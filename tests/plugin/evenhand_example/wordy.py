@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from evenhand.models.model import Model
-from evenhand.models.requests import Continue
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Answer, Continue, ScoringRequest
 from evenhand.runs.records import ModelRecord
 
 
-@dataclass(frozen=True, slots=True)
-class WordyModel:
+class WordyModel(Model):
     """Each letter of a word takes the same number of bits."""
 
-    ref: ModelRef
-    nats_per_letter: float
-
     capabilities = frozenset({Continue})
+
+    def __init__(self, ref: ModelRef, nats_per_letter: float) -> None:
+        self.ref = ref
+        self.nats_per_letter = nats_per_letter
 
     @property
     def record(self) -> ModelRecord:
@@ -33,14 +32,12 @@ class WordyModel:
             device="cpu",
         )
 
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
         """A log-probability for each word of each text."""
         return [
-            TextScore(
-                tokens=tuple(text.split()),
-                log_probabilities=tuple(-self.nats_per_letter * len(word) for word in text.split()),
-            )
-            for text in texts
+            Answer(tuple(-self.nats_per_letter * len(word) for word in request.text.split()))
+            for request in requests
+            if isinstance(request, Continue)
         ]
 
 
