@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from evenhand.core.items import BLANK
 from evenhand.data.bec_pro import (
@@ -55,6 +56,7 @@ class BecProInstrument(ItemInstrument[BecProOptions]):
     options_type = BecProOptions
     items_are = "sentences"
     control = PRONOUN_CONTROL
+    known_words = True
     key, text, scored = "sentence", "text", "association"
     words = (
         "sentence",
@@ -115,12 +117,12 @@ class BecProInstrument(ItemInstrument[BecProOptions]):
             "profession_gender": item.profession_gender,
         }
 
-    def requests(self, item: ProfessionSentence) -> Mapping[str, Fill]:
+    def requests(self, item: ProfessionSentence, options: BecProOptions) -> Mapping[str, Fill]:  # noqa: ARG002
         """The person in the sentence as it is, and with the profession hidden."""
         texts = {"known": item.person_masked, "prior": item.both_masked}
         return {name: Fill(text.replace(MASK, BLANK, 1), item.person) for name, text in texts.items()}
 
-    def score(self, item: ProfessionSentence, answers: Mapping[str, Answer]) -> Mapping[str, object]:  # noqa: ARG002
+    def score(self, item: Any, answers: Mapping[str, Answer], options: Any) -> Mapping[str, object]:  # noqa: ARG002
         """The log-ratio of the two."""
         known, prior = answers["known"].total, answers["prior"].total
         return {"log_probability": known, "log_prior": prior, "association": known - prior}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 from evenhand.core.estimates import Estimate
 from evenhand.data.settled import load_settled, settled_languages
@@ -20,6 +22,7 @@ class Control(ABC):
     def sense(
         self,
         model: Model,
+        items: Sequence[Any],
         *,
         language: str,
         resampling: Resampling,
@@ -35,6 +38,7 @@ class PronounControl(Control):
     def sense(
         self,
         model: Model,
+        items: Sequence[Any],  # noqa: ARG002 # the sentences are its own
         *,
         language: str,
         resampling: Resampling,

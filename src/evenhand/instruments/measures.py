@@ -53,6 +53,10 @@ class RowMeasure(ABC):
         interval = ratio_interval(values, np.ones(n), resampling=resampling)
         return interval.around(math.fsum(values) / n, n=n, clusters=n)
 
+    def groups_of(self, rows: pl.DataFrame) -> Iterator[tuple[Group, pl.DataFrame]]:
+        """The groups that figures are about, with all of their rows."""
+        yield WHOLE, rows
+
     def estimates(self, rows: pl.DataFrame, resampling: Resampling) -> dict[Group, Estimate]:
         """Of each group."""
         return {
@@ -83,11 +87,15 @@ class Mean(RowMeasure):
 
     def units(self, rows: pl.DataFrame) -> Iterator[tuple[Group, pl.DataFrame]]:
         """The means of clusters, of all rows and of each group."""
-        known = rows.drop_nulls(self.of)
+        for group, own in self.groups_of(rows):
+            yield group, self._means(own.drop_nulls(self.of))
+
+    def groups_of(self, rows: pl.DataFrame) -> Iterator[tuple[Group, pl.DataFrame]]:
+        """All rows, and those of each combination of values."""
         if not self.parts_only:
-            yield WHOLE, self._means(known)
-        for part in parts(known, self.by, self.order):
-            yield (*WHOLE, *part), self._means(of_part(known, self.by, part))
+            yield WHOLE, rows
+        for part in parts(rows, self.by, self.order):
+            yield (*WHOLE, *part), of_part(rows, self.by, part)
 
     def _means(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.group_by(pl.col(self.over).alias("unit"), maintain_order=True).agg(

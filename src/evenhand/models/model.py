@@ -169,6 +169,7 @@ class Model(ABC):
             progress: Told how many items are done.
         """
         check_requests(requests)
+        requests = [self._as_sentence(request) for request in requests]
         distinct = sorted(dict.fromkeys(requests), key=lambda request: type(request).__name__)
         answers: dict[ScoringRequest, Answer] = {}
         names = items or [str(place) for place in range(len(requests))]
@@ -189,6 +190,16 @@ class Model(ABC):
             if progress:
                 progress(*counter.add(batch))
         return [answers[request] for request in requests]
+
+    def _as_sentence(self, request: ScoringRequest) -> ScoringRequest:
+        """A text of which some tokens are asked for is asked for as a whole where they cannot be hidden."""
+        if (
+            isinstance(request, Recover)
+            and request.shared_with is not None
+            and not self.has_capability(Recover)
+        ):
+            return Continue("", request.text)
+        return request
 
     def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
         """An answer for each of a few requests, all different; equal types stand together."""

@@ -61,6 +61,8 @@ class Continue:
 class Recover:
     """The log-probabilities of a text's tokens, each hidden in turn while all others stand.
 
+    Models that read from left to right answer about a text that shares tokens with another by the whole text.
+
     Attributes:
         text: The text.
         span: The characters whose tokens are asked for; all if None.
