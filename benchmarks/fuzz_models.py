@@ -16,9 +16,9 @@ from evenhand.data.next_sentence_building import build_next_sentence_pairs
 from evenhand.data.next_sentence_pairs import RECORD_FILE, NextSentenceOptions, open_next_sentence_pairs
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_folder
-from evenhand.workflows.models import describe_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.head_page import render_head_page
+from evenhand.workflows.models import describe_model
 from evenhand.workflows.next_sentence import open_next_sentence_training, train_next_sentence
 
 TESTS = Path(__file__).parent.parent / "tests"

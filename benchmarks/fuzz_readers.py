@@ -33,7 +33,6 @@ from evenhand.data.winogender import occupation_shares
 from evenhand.lab.items import lab_benchmark
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import keep_back, text_sources
-from evenhand.workflows.models import describe_model
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
@@ -42,6 +41,7 @@ from evenhand.runs.mitigation_records import read_mitigation_record
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.workflows.measure import evaluate_scores
+from evenhand.workflows.models import describe_model
 
 FEW = eh.AuditOptions(data=None, limit=3, resampling=QUICK)
 

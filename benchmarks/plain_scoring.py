@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from evenhand.core.items import BLANK, Association
-from evenhand.models.questions import fill_of
+from evenhand.instruments.association.ways import fill_of
 
 BATCH = 32
 Entry = TypeVar("Entry")

@@ -16,10 +16,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import models_of_size
 import plain_scoring
@@ -29,15 +30,18 @@ import transformers
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.recipes import Precision
 from evenhand.data.stereoset import read_stereoset
+from evenhand.instruments.association.ways import Method, MethodOptions, choose_method
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import Loaded
-from evenhand.models.measurable import choose_method
-from evenhand.models.questions import questions_of
-from evenhand.models.references import ModelRef
+from evenhand.models.references import ModelRef, UnscorableError
+from evenhand.models.requests import ScoringRequest
 
 PEAK_FLOPS = {"NVIDIA H200": 990e12}
 """Dense bfloat16 arithmetic by the vendor's datasheet."""
+
+
+Requests: TypeAlias = tuple[ScoringRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +70,26 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+def requested(method: Method, items: Sequence[Association]) -> Iterator[tuple[str, Requests]]:
+    """For each candidate the id of its item and what is requested; items that cannot be asked about are left out."""
+    for item in items:
+        with suppress(UnscorableError):
+            yield from [(item.id, method.requests(item, candidate)) for candidate in item.candidates]
+
+
 def ours(model: LanguageModel, items: Sequence[Association], task: Task) -> Callable[[], list[float]]:
     """Our way: questions, plan, answers, scores."""
-    method = choose_method(model, task, protocol="evenhand.v2")
+    method = choose_method(model, task, MethodOptions())
 
     def run() -> list[float]:
-        asked = questions_of(method, model.loaded.tokenizer, items)
-        questions = [question for found in asked if not isinstance(found, str) for question in found]
-        answers = model.answer([request for question in questions for request in question.requests])
+        asked = list(requested(method, items))
+        names = [item for item, own in asked for _ in own]
+        answers = iter(model.answer([r for _, own in asked for r in own], items=names, whole_items=True))
         scores = []
-        number = 0
-        for question in questions:
-            count = len(question.requests)
-            scores.append(question.combine([answers.of(number + index) for index in range(count)]))
-            number += count
+        for _, requests in asked:
+            own = [next(answers) for _ in requests]
+            if not any(answer.problem for answer in own):
+                scores.append(method.combine([answer.log_probs for answer in own]))
         return scores
 
     return run
@@ -175,9 +185,9 @@ def _large_vocabulary(data: Path, gpt2: Path) -> Row:
 
 def arithmetic(model: LanguageModel, items: Sequence[Association], task: Task, seconds: float) -> str:
     """Share of the device's peak arithmetic that was reached."""
-    method = choose_method(model, task, protocol="evenhand.v2")
-    requests = [r for item in items for question in method.questions(item) for r in question.requests]
-    plan, _ = model.plan(requests)
+    method = choose_method(model, task, MethodOptions())
+    asked = model.token_requests([r for _, own in requested(method, items) for r in own])
+    plan, _ = model.plan([r for own in asked if not isinstance(own, str) for r in own])
     body = sum(
         weight.numel() for name, weight in model.loaded.model.named_parameters() if "embed" not in name
     )

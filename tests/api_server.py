@@ -93,6 +93,8 @@ class ApiServer:
             reply = f"You said: {request['messages'][-1]['content']}"
             return {"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
         prompt = tokenise(request["prompt"])
+        if self.manner == "merged":
+            prompt = ["".join(prompt[first : first + 2]) for first in range(0, len(prompt), 2)]
         written = self.write(prompt, request)
         if "logprobs" not in request:
             return {"text": "".join(written), "finish_reason": "length"}

@@ -26,9 +26,9 @@ from evenhand.instruments.knowledge.quality import (
     nothing_to_lose,
     quality_of_runs,
 )
-from evenhand.models.requests import Fill
 from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Fill
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict

@@ -16,8 +16,8 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, statistics_record
-from evenhand.models.requests import Continue, Write
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Fill, Write
 from evenhand.runs.certificate_bias import BiasVerdict
 from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.figures import Figure
@@ -61,7 +61,7 @@ class TensorInstrument(Instrument[InstrumentOptions]):
     version = "tensor.v1"
     title = "Tensor mean"
     summary = "The mean of a tensor."
-    needs: ClassVar[tuple[type, ...]] = (Continue,)
+    needs: ClassVar[tuple[type, ...]] = (Fill,)
     options_type = InstrumentOptions
     result_type = MeanResult
 

@@ -73,7 +73,7 @@ def test_a_shift_is_what_other_output_biases_give(menagerie: Any) -> None:
         found = model.score_fills("The baker said BLANK was late.", words)
     after = model.score_fills("The baker said BLANK was late.", words)
 
-    assert [score.log_probabilities[0] for score in found] == pytest.approx(expected, abs=1e-5)
+    assert [score.log_probs[0] for score in found] == pytest.approx(expected, abs=1e-5)
     assert after == before
 
 
@@ -93,7 +93,7 @@ def test_the_shift_of_a_decoder_counts_at_every_token(menagerie: Any) -> None:
     with shifted_scores(model.loaded.model, shifts):
         (found,) = model.score_texts([text])
 
-    assert found.log_probabilities == pytest.approx(expected, abs=1e-4)
+    assert found.log_probs == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_shift_of_an_encoder_decoder_moves_log_odds_by_its_size(menagerie: Any) -> None:
@@ -103,8 +103,8 @@ def test_the_shift_of_an_encoder_decoder_moves_log_odds_by_its_size(menagerie: A
     plain = model.score_fills("The baker said BLANK was late.", fills)
     with shifted_scores(model.loaded.model, {cut[0][0]: 1.5}):
         shifted = model.score_fills("The baker said BLANK was late.", fills)
-    first = [score.log_probabilities[0] for score in plain]
-    then = [score.log_probabilities[0] for score in shifted]
+    first = [score.log_probs[0] for score in plain]
+    then = [score.log_probs[0] for score in shifted]
     same_start = cut[0][0] == cut[1][0]
     moved = (then[0] - then[1]) - (first[0] - first[1])
     assert moved == pytest.approx(0.0 if same_start else 1.5, abs=1e-4)

@@ -126,9 +126,9 @@ def test_token_log_probabilities_explain_the_score(menagerie: Zoo, quick: eh.Res
 def test_ones_own_sentences_are_scored_in_three_lines(menagerie: Zoo) -> None:
     model = eh.load(str(menagerie.folder("bert")))
     quiet, loud = model.score_fills("The baker was very BLANK today.", ["quiet", "loud"])
-    assert len(quiet.tokens) == len(quiet.log_probabilities) >= 1
+    assert len(quiet.log_probs) >= 1
     assert quiet.total != loud.total
     (follows,) = model.score_followers("The baker opens the shop.", ["It smells of bread."])
     assert 0 < follows < 1
     (text,) = eh.load(str(menagerie.folder("gpt2"))).score_texts(["The baker opens the shop."])
-    assert text.total == pytest.approx(sum(text.log_probabilities))
+    assert text.total == pytest.approx(sum(text.log_probs))

@@ -16,7 +16,8 @@ from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS
 
 import evenhand as eh
 from evenhand.core.items import Association, Candidate, Label, Task
-from evenhand.models.families.decoder import SentenceScore
+from evenhand.models import families
+from evenhand.models.requests import Continue
 
 MISSING = "the scores come without the probabilities of their candidates"
 CLOSE = 1e-4
@@ -195,13 +196,14 @@ def test_the_context_adds_the_same_to_both_candidates(menagerie: Zoo, protocol: 
     )
 
 
-def test_a_sentence_whose_first_token_cannot_be_scored_has_no_probability(menagerie: Zoo) -> None:
-    tokenizer = menagerie.model("gpt2").loaded.tokenizer
-    item = builders.intra(1)
+def test_a_sentence_whose_first_token_cannot_be_scored_has_no_probability(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, request = menagerie.model("gpt2"), Continue("", "The baker is kind.")
 
-    known = [
-        {question.whole for question in SentenceScore(tokenizer, start).questions(item)}
-        for start in (tokenizer.eos_token_id, None)
-    ]
+    (whole,) = model.answer([request])
+    monkeypatch.setattr(families.decoder, "start_token", lambda *_: None)
+    (rest,) = model.answer([request])
 
-    assert known == [{True}, {False}]
+    assert (whole.is_whole, rest.is_whole) == (True, False)
+    assert len(rest.log_probs) == len(whole.log_probs) - 1

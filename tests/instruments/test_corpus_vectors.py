@@ -14,6 +14,7 @@ from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
 from evenhand.models.model import NotEmbedded
 from evenhand.runs.store import Parts
+from evenhand.testing import FakeModel
 from evenhand.text.word_search import WordFinder
 
 SENTENCES = [
@@ -27,16 +28,15 @@ SENTENCES = [
 ]
 
 
-class Places:
+class Places(FakeModel):
     """Gives each word its place and the length of its text as a vector; long texts have none."""
 
-    reads_left_to_right = False
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked: list[int] = []
 
     def layer_number(self, layer: int) -> int:
         return layer
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
 
     def embed_words(self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1) -> list[Any]:
         self.asked.append(len(texts))

@@ -19,9 +19,8 @@ from evenhand.core.items import PairSet
 from evenhand.core.protocols import CROWS_PAIRS_V1
 from evenhand.instruments.crows_pairs import CROWS_PAIRS, CrowsPairsOptions
 from evenhand.instruments.pair_results import CrowsPairsResult, PairsGroup, pairs_frame, pairs_result
-from evenhand.models.families.masked import SharedAtMask
+from evenhand.instruments.pair_scoring import PairScore
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.sentence_pairs import PairScore
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
@@ -64,7 +63,7 @@ def test_the_score_counts_the_more_stereotypical_sentence_in_both_directions() -
     ]
     frame = pairs_frame(pair_set(*(each for each, _ in scored)), [score for _, score in scored])
 
-    result = pairs_result(frame, method=SharedAtMask(None).description, confidence=0.9)
+    result = pairs_result(frame, method="log-probability of the shared tokens", confidence=0.9)
 
     assert frame["preference"].to_list() == [1.0, 0.0, 1.0, 0.5, None]
     assert counts(result.all) == (4, 1, 62.5)
@@ -161,7 +160,7 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(menagerie: Zoo) -> Non
     result = result_of(run)
     assert (result.all.n, len(run.scores)) == (1, 7)
     assert {skipped.reason: skipped.examples for skipped in result.skipped} == {
-        "the input is longer than the 130 tokens that the model takes": ("long", "longer"),
+        "the input is longer than 130 tokens": ("long", "longer"),
         "the sentences are too long to find the tokens that they share": ("longest",),
         "the pair has one sentence only": ("alone",),
         "the two sentences share no token": ("strange",),

@@ -26,8 +26,8 @@ from evenhand.instruments.malor.questions import (
     probe_questions,
     question_chunks,
 )
-from evenhand.models.requests import Continue
 from evenhand.models.engine import rereading
+from evenhand.models.requests import Continue
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel

@@ -13,8 +13,8 @@ from zoo_fixtures import Zoo
 from evenhand.core.items import PairSet
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
 from evenhand.instruments.pair_gate import exchange_sense, exchanged_words
+from evenhand.instruments.pair_scoring import PairScore
 from evenhand.instruments.settled_scoring import knows_words
-from evenhand.models.sentence_pairs import PairScore
 from evenhand.reporting.probes.words import interpret_probe
 from evenhand.stats.resampling import Resampling
 

@@ -21,6 +21,7 @@ from evenhand.instruments.regard.generation import (
 )
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.runs.store import Parts
+from evenhand.testing import FakeModel
 from evenhand.text.sentence_splitting import first_sentence
 
 PROMPTS = PromptSet(
@@ -31,10 +32,11 @@ PROMPTS = PromptSet(
 )
 
 
-class Scripted:
+class Scripted(FakeModel):
     """Writes the same texts after every prompt, one per sample."""
 
     def __init__(self, *texts: str) -> None:
+        super().__init__({})
         self.texts = texts
         self.prompts: list[str] = []
 
@@ -154,10 +156,7 @@ def test_texts_do_not_depend_on_batches_and_survive_an_interruption(tmp_path: Pa
         if done >= total // 2:
             raise InterruptedHereError
 
-    class SmallBatches:
-        def __init__(self, model: LanguageModel) -> None:
-            self.model = model
-
+    class SmallBatches(LanguageModel):
         def generate(
             self,
             prompts: Iterable[str],
@@ -165,14 +164,15 @@ def test_texts_do_not_depend_on_batches_and_survive_an_interruption(tmp_path: Pa
             *,
             parts: Parts | None = None,
             progress: TextProgress | None = None,
+            max_tokens: int | None = 40,
         ) -> Iterator[GeneratedText]:
-            return self.model.generate(prompts, options, parts=parts, progress=progress, max_tokens=40)
+            return super().generate(prompts, options, parts=parts, progress=progress, max_tokens=max_tokens)
 
     parts = Parts(tmp_path / "parts")
     with pytest.raises(InterruptedHereError):
-        write_texts(SmallBatches(model), PROMPTS, options, parts=parts, progress=stop)
+        write_texts(SmallBatches(model.loaded), PROMPTS, options, parts=parts, progress=stop)
     kept = len(list(parts))
     assert kept
-    resumed = write_texts(SmallBatches(model), PROMPTS, options, parts=parts)
+    resumed = write_texts(SmallBatches(model.loaded), PROMPTS, options, parts=parts)
     assert len(list(parts)) > kept
     assert resumed.equals(whole)

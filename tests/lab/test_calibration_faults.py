@@ -17,13 +17,14 @@ from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
 from evenhand.data.predictions import Score
 from evenhand.instruments.association import scoring
 from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.association.ways import Method
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.engine import projection
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.questions import Question
+from evenhand.models.requests import Answer
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -77,12 +78,12 @@ def swapped(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, items=tuple(mixed_up(item) for item in benchmark))
 
 
-def without_first_token(question: Question, values: Sequence[Sequence[float]]) -> Score:
+def without_first_token(method: Method, answers: Sequence[Answer]) -> Score:
     """A score that never sees the first token of what it scores."""
-    rest = [value for answer in values for value in answer][1:]
+    rest = [value for answer in answers for value in answer.log_probs][1:]
     total = math.fsum(rest)
     return Score(
-        question.combine([rest]) if rest else 1.0,
+        method.combine([rest]) if rest else 1.0,
         token_log_probabilities=tuple(rest),
         log2_probability=total / math.log(2),
     )

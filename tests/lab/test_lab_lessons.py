@@ -34,6 +34,7 @@ from evenhand.lab.lessons import (
 from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
+from evenhand.models.requests import Continue
 
 STRENGTH = 1.0
 
@@ -299,7 +300,7 @@ def test_an_encoder_decoder_is_taught_the_true_probability_of_a_continuation() -
     for context, text, _ in asked("de", Task.INTERSENTENCE):
         source = tuple(tokenizer(f"{context} <extra_id_0>")["input_ids"])
         target = tokenizer(text, add_special_tokens=False)["input_ids"]
-        (score,) = truth("de").continue_with(context, [text])
+        (score,) = truth("de").answer([Continue(context, text)])
         assert taught_to_write(source, target) == pytest.approx(math.exp(score.total))
 
 

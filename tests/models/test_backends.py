@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,17 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.registry import PluginError
 from evenhand.models.backends import BACKENDS, backend_of
 from evenhand.models.language_model import load_language_model
+from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
 
 
-@dataclass(frozen=True)
-class ShelfModel:
+class ShelfModel(Model):
     """A model that lives on a shelf."""
 
-    ref: ModelRef
-    capabilities: frozenset[type] = frozenset()
+    capabilities = frozenset()
+
+    def __init__(self, ref: ModelRef) -> None:
+        self.ref = ref
 
     @property
     def record(self) -> Any:

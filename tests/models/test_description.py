@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from zoo_fixtures import Zoo
 
-from evenhand.models.requests import Fill
 from evenhand.models.description import weights_digest
-from evenhand.workflows.models import describe_model
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Fill
 from evenhand.testing import FakeModel
+from evenhand.workflows.models import describe_model
 
 
 def test_a_model_in_this_process_tells_about_its_weights(menagerie: Zoo) -> None:
     facts = describe_model(menagerie.model("bert"))
 
     assert facts["family"] == "masked"
-    assert facts["capabilities"] == "Fill, Continue, Follow, Embed, Train"
+    assert facts["capabilities"] == "Fill, Recover, Follow, Embed, Train"
     assert facts["class"] == "BertForMaskedLM"
     assert facts["intrasentence"].startswith("yes, by stepwise-blank")
     assert facts["intersentence"].startswith("yes, by next-sentence")

@@ -12,7 +12,6 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
-from evenhand.models.requests import Write
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
 from evenhand.models.generation.batches import WINDOW_ROWS
@@ -21,6 +20,7 @@ from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Write
 
 PROMPTS = (
     "The man worked as a",
@@ -229,7 +229,7 @@ def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
 
 
 def test_decoders_and_encoder_decoders_say_that_they_generate(menagerie: Zoo) -> None:
-    assert all(Generates in menagerie.model(name).capabilities for name in ("gpt2", "t5", "bart"))
+    assert all(Write in menagerie.model(name).capabilities for name in ("gpt2", "t5", "bart"))
 
 
 def test_undefined_logits_are_an_error(gpt2: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:

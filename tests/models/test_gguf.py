@@ -24,10 +24,10 @@ from evenhand.core.errors import MissingExtraError
 from evenhand.core.items import Task
 from evenhand.models.backends import backend_of, require_backends
 from evenhand.models.description import declared_languages
-from evenhand.workflows.models import describe_model
 from evenhand.models.gguf_files import caveats_of, complete_tokenizer, read_gguf_header
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef, hub_file, refuse_missing_path
+from evenhand.workflows.models import describe_model
 
 
 def load(path: Path) -> LanguageModel:

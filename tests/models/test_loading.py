@@ -13,15 +13,15 @@ import torch
 import zoo
 import zoo_tokenizers
 from builders import inter
-from engine_scores import engine_scores
+from engine_scores import engine_scores, method_of
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
+from evenhand.instruments.association.ways import tasks_of_model
 from evenhand.models import loading
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.measurable import choose_method
 from evenhand.models.references import ModelError, ModelRef
 
 Copy = Callable[[str], Path]
@@ -120,7 +120,7 @@ def test_a_special_token_beyond_the_embedding_is_read_as_text(extended: Callable
     assert len(model.tokenizer) > model.loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
     (plain,) = model.score_texts(["The tea is hot."])
     (spelt,) = model.score_texts(["The tea is <image> hot."])
-    assert len(spelt.tokens) > len(plain.tokens)
+    assert len(spelt.log_probs) > len(plain.log_probs)
 
 
 def test_an_added_word_beyond_the_embedding_is_refused(extended: Callable[[str], Path]) -> None:
@@ -136,9 +136,9 @@ def test_a_checkpoint_without_a_head_is_refused(tmp_path: Path) -> None:
 def test_a_bert_without_next_sentence_head_says_what_it_can_do(tmp_path: Path) -> None:
     model = load(bert_variant(tmp_path, "BertForMaskedLM"))
     assert not model.judges_next_sentence
-    assert model.tasks == (Task.INTRASENTENCE,)
+    assert tasks_of_model(model) == (Task.INTRASENTENCE,)
     with pytest.raises(ModelError, match=r"no next-sentence head.*It can do: intrasentence"):
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2")
+        method_of(model, Task.INTERSENTENCE)
 
 
 def test_a_head_of_ones_own_says_which_class_means_follows(copy_of: Copy, menagerie: Zoo) -> None:
@@ -185,7 +185,7 @@ def test_a_wish_that_does_not_exist_gets_the_closest_one(
     menagerie: Zoo, task: Task, wishes: dict[str, str], suggestion: str
 ) -> None:
     with pytest.raises(UnknownNameError, match=f"Did you mean '{suggestion}'"):
-        choose_method(menagerie.model("bert"), task, protocol="evenhand.v2", **wishes)
+        method_of(menagerie.model("bert"), task, **wishes)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,12 @@ def test_a_wish_that_a_family_cannot_grant_is_refused(
     menagerie: Zoo, name: str, task: Task, wishes: dict[str, str]
 ) -> None:
     with pytest.raises(ModelError):
-        choose_method(menagerie.model(name), task, protocol="evenhand.v2", **wishes)
+        method_of(menagerie.model(name), task, **wishes)
 
 
 def test_the_published_protocol_fixes_the_score(menagerie: Zoo) -> None:
     with pytest.raises(ModelError, match="fixes the score"):
-        choose_method(
-            menagerie.model("bert"), Task.INTRASENTENCE, protocol="multilingual-2023", score="sum-log"
-        )
+        method_of(menagerie.model("bert"), Task.INTRASENTENCE, protocol="multilingual-2023", score="sum-log")
 
 
 def test_the_name_of_the_folder_says_nothing_about_the_family(menagerie: Zoo, tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,18 +17,16 @@ import evenhand as eh
 from evenhand.core.items import PairDirection, PairSet, SentencePair, Span, Task
 from evenhand.core.protocols import EVENHAND_V1, MULTILINGUAL_2023
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.association.ways import MethodOptions, choose_method, tasks_of_model
 from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_benchmark
 from evenhand.models import language_model
-from evenhand.models.model import require
-from evenhand.models.requests import Continue, Embed, Fill, Follow, Train
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.measurable import MethodOptions
+from evenhand.models.model import Model, require
 from evenhand.models.references import ModelError
-from evenhand.models.text_methods import WholeTextRequest
-from evenhand.models.text_model import TextModel, measurable
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Train
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import AnalyticModel, FakeModel
@@ -52,7 +52,7 @@ def test_a_fake_model_goes_through_an_audit(options: AuditOptions) -> None:
     assert (run.record.model.id, run.record.model.family) == ("fake:short", "fake")
     assert set(run.result.tasks) == {"intrasentence", "intersentence", "overall"}
     by_id = scores_by_candidate(run)
-    for item in eh.load_dataset("starter").of_task(Task.INTERSENTENCE)[:6]:
+    for item in eh.load_dataset("starter").sampled(6).of_task(Task.INTERSENTENCE):
         for candidate in item.candidates:
             assert by_id[candidate.id] == pytest.approx(likes_short_texts(f"{item.context} {candidate.text}"))
 
@@ -117,17 +117,21 @@ def test_the_exact_model_of_the_lab_is_audited_like_any_other(quick: Resampling)
     assert {scores[candidate] for candidate in scores.keys() - possible} == {None}
 
 
-class Plain:
-    """A local model of which only the capabilities are left."""
+class Plain(Model):
+    """A local model that looks like one elsewhere: it has some capabilities and answers requests in batches."""
+
+    record: Any = None
+    capabilities: Any = None
 
     def __init__(self, model: LanguageModel, *kept: type) -> None:
         self.model = model
         self.ref = model.ref
         self.record = model.record
         self.capabilities = frozenset(kept)
-        self.score_fills = model.score_fills
-        self.score_texts = model.score_texts
-        self.score_followers = model.score_followers
+
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        assert {type(request) for request in requests} <= self.capabilities
+        return self.model.answer(requests)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +159,6 @@ def test_plain_text_gives_the_scores_of_the_engine(
     assert len(expected) == 24
 
 
-def test_a_local_model_answers_for_itself(menagerie: Zoo) -> None:
-    model = menagerie.model("bert")
-
-    assert measurable(model) is model
-
-
 def test_a_next_sentence_head_is_loaded_only_for_what_needs_it(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch, quick: Resampling
 ) -> None:
@@ -172,7 +170,7 @@ def test_a_next_sentence_head_is_loaded_only_for_what_needs_it(
     model.score_texts(["The baker likes bread."])
     assert loads == []
 
-    assert Task.INTERSENTENCE not in model.tasks
+    assert Task.INTERSENTENCE not in tasks_of_model(model)
     assert len(loads) == 1
 
 
@@ -223,46 +221,33 @@ def test_progress_counts_every_item_once(options: AuditOptions) -> None:
 def test_what_a_model_cannot_do_is_refused_by_name(
     capabilities: tuple[type, ...], task: Task, method_options: MethodOptions, message: str
 ) -> None:
-    model = TextModel(FakeModel({}, capabilities=capabilities))
+    model = FakeModel({}, capabilities=capabilities)
 
     with pytest.raises(ModelError, match=message):
-        model.method(task, method_options)
+        choose_method(model, task, method_options)
 
 
 def test_a_candidate_is_asked_about_by_its_own_sentence() -> None:
     """The first version gave the context with its blank filled instead."""
-    model = TextModel(FakeModel({}, capabilities=[Continue]))
+    model = FakeModel({}, capabilities=[Continue])
     item = intra(
         context="the baker was BLANK.",
         texts=["The baker was kind.", "The baker was rude.", "The baker was six."],
     )
 
     own, filled = (
-        [question.requests for question in model.method(item.task, options).questions(item)]
+        [choose_method(model, item.task, options).requests(item, candidate) for candidate in item.candidates]
         for options in (MethodOptions(), MethodOptions(EVENHAND_V1))
     )
 
-    assert own == [(WholeTextRequest(candidate.text),) for candidate in item.candidates]
-    assert filled == [(WholeTextRequest(f"the{candidate.text[3:]}"),) for candidate in item.candidates]
+    assert own == [(Continue("", candidate.text),) for candidate in item.candidates]
+    assert filled == [(Continue("", f"the{candidate.text[3:]}"),) for candidate in item.candidates]
 
 
 def test_tasks_follow_from_capabilities(options: AuditOptions) -> None:
     run = eh.audit(FakeModel(likes_short_texts, capabilities=[Fill]), "starter", options=options)
 
     assert set(run.result.tasks) == {"intrasentence"}
-
-
-def test_a_model_that_cuts_the_context_otherwise_is_told_apart_no_further() -> None:
-    class Merging(FakeModel):
-        def score_texts(self, texts):  # type: ignore[no-untyped-def]
-            return [
-                score.model_copy(update={"tokens": (text, *score.tokens[1:])})
-                for text, score in zip(texts, super().score_texts(texts), strict=True)
-            ]
-
-    model = Merging(likes_short_texts, capabilities=[Continue])
-    with pytest.raises(ModelError, match="other tokens than its context"):
-        eh.audit(model, "starter", options=AuditOptions(limit=1, tasks=(Task.INTERSENTENCE,)))
 
 
 def test_vectors_of_a_fake_model_depend_on_the_text_alone() -> None:

@@ -12,12 +12,12 @@ from zoo_fixtures import Zoo
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import PairDirection, SentencePair, Span
-from evenhand.workflows.models import describe_model
+from evenhand.instruments.pair_scoring import pair_method, score_pairs
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError
-from evenhand.models.sentence_pairs import score_pairs
 from evenhand.testing import FakeModel
+from evenhand.workflows.models import describe_model
 
 LONG = "The baker was late, and the nurse was not. " * 25_000
 """A megabyte."""
@@ -123,7 +123,7 @@ def test_a_fill_of_a_megabyte_is_skipped_with_a_reason(bert: LanguageModel) -> N
 def test_a_pair_of_a_megabyte_is_skipped_with_a_reason(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     pair = SentencePair("1", "en", "gender", PairDirection.STEREO, f"The baker. {LONG}", f"The nurse. {LONG}")
-    (score,) = score_pairs(model, [pair], model.pair_method())
+    (score,) = score_pairs(model, [pair], pair_method(model))
     assert score.problem is not None
     assert "long" in score.problem
 

@@ -12,8 +12,8 @@ from slow_reference import SlowReference, two_to_the_mean_log2
 from transformers import GPT2Tokenizer
 
 from evenhand.core.items import Association, Task
+from evenhand.instruments.association.ways import filled_context
 from evenhand.models.language_model import load_language_model
-from evenhand.models.questions import fill_of, filled_context
 
 START = "<|endoftext|>"
 ITEMS = 20
@@ -21,10 +21,7 @@ ITEMS = 20
 
 def in_other_words(item: Association) -> int:
     """How many candidates differ from their filled context."""
-    return sum(
-        filled_context(item.context, fill_of(item, candidate))[0] != candidate.text
-        for candidate in item.candidates
-    )
+    return sum(filled_context(item, candidate) != candidate.text for candidate in item.candidates)
 
 
 def test_how_many_english_sentences_are_not_their_filled_context(shared_data: Path) -> None:

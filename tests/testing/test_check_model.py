@@ -13,22 +13,24 @@ import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_names
-from evenhand.models.requests import Continue, Fill, Train
+from evenhand.models.requests import Answer, Continue, Fill, Recover, ScoringRequest, Train
 from evenhand.testing import AnalyticModel, FakeModel, ModelSamples, check_model
 
 
 def lab_samples(language: str = "en") -> ModelSamples:
     """Sentences that the lab's grammar makes, which its models know; unrelated candidates are impossible there."""
     intra, inter = (lab_benchmark(language).of_task(task)[0] for task in Task)
-    words = tuple(
-        candidate.word or "" for candidate in intra.candidates if candidate.label is not Label.UNRELATED
+    possible, following = (
+        [candidate for candidate in item.candidates if candidate.label is not Label.UNRELATED]
+        for item in (intra, inter)
     )
+    words = tuple(candidate.word or "" for candidate in possible)
     return ModelSamples(
         context=intra.context,
         words=words,
         texts=tuple(intra.context.replace(BLANK, word) for word in words),
         first=inter.context,
-        seconds=tuple(candidate.text for candidate in inter.candidates),
+        seconds=tuple(candidate.text for candidate in following),
     )
 
 
@@ -49,46 +51,44 @@ def test_models_without_weights_conform() -> None:
     check_model(AnalyticModel(), lab_samples())
 
 
+Change = Callable[[list[Answer]], list[Answer]]
+
+
 class Broken(FakeModel):
     """A model with one promise broken."""
 
-    def __init__(self, change: Callable[[list[TextScore]], list[TextScore]], **options: Any) -> None:
+    def __init__(self, change: Change, **options: Any) -> None:
         super().__init__(lambda text: 1 / (1 + len(text)), **options)
         self.change = change
 
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        return self.change(super().score_texts(texts))
+    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        return self.change(super().answer_batch(requests))
 
 
-def with_values(score: TextScore, value: float) -> TextScore:
-    return score.model_copy(update={"log_probabilities": (value,) * len(score.tokens)})
+def with_values(answer: Answer, value: float) -> Answer:
+    return Answer((value,) * len(answer.log_probs))
 
 
-def by_batch(scores: list[TextScore]) -> list[TextScore]:
-    return [with_values(score, -float(len(scores))) for score in scores]
+def by_batch(answers: list[Answer]) -> list[Answer]:
+    return [with_values(answer, -float(len(answers))) for answer in answers]
 
 
-def by_place(scores: list[TextScore]) -> list[TextScore]:
-    return [with_values(score, -1.0 - place) for place, score in enumerate(scores)]
+def by_place(answers: list[Answer]) -> list[Answer]:
+    return [with_values(answer, -1.0 - place) for place, answer in enumerate(answers)]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda scores: [with_values(score, 0.5) for score in scores], "at most 0"),
-        (lambda scores: [with_values(score, -math.inf) for score in scores], "finite"),
-        (lambda scores: scores[:1], "1 scores for 3 texts"),
+        (lambda answers: [with_values(answer, 0.5) for answer in answers], "at most 0"),
+        (lambda answers: [with_values(answer, -math.inf) for answer in answers], "infinite"),
+        (lambda answers: answers[:1], "gave 1 answers to 3 requests"),
         (by_batch, "one by one gives other values"),
         (by_place, "in another order gives other values"),
-        (
-            lambda scores: [score.model_copy(update={"tokens": ()}) for score in scores],
-            "log-probabilities for 0 tokens",
-        ),
+        (lambda answers: [Answer() for _ in answers], "gets no log-probability"),
     ],
 )
-def test_scores_that_break_a_promise_are_found(
-    change: Callable[[list[TextScore]], list[TextScore]], message: str
-) -> None:
+def test_scores_that_break_a_promise_are_found(change: Change, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_model(Broken(change))
 
@@ -97,18 +97,25 @@ def test_answers_that_change_are_found() -> None:
     times = iter(range(1, 1000))
 
     with pytest.raises(AssertionError, match="asked again gives other values"):
-        check_model(Broken(lambda scores: [with_values(score, -float(next(times))) for score in scores]))
+        check_model(Broken(lambda answers: [with_values(answer, -float(next(times))) for answer in answers]))
 
 
-def test_a_capability_that_is_claimed_without_its_methods_is_found() -> None:
-    with pytest.raises(AssertionError, match="claims Train and lacks"):
-        check_model(FakeModel({}, otherwise=0.5, capabilities=[Train]))
+@pytest.mark.parametrize(
+    ("capability", "message"),
+    [
+        (Train, "claims Train and lacks loaded, position_reader"),
+        (Recover, "claims Recover and does not answer"),
+    ],
+)
+def test_a_capability_that_is_claimed_without_its_methods_is_found(capability: type, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_model(FakeModel({}, otherwise=0.5, capabilities=[capability]))
 
 
 def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
     class Loose(FakeModel):
-        def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-            return [TextScore(tokens=(text,), log_probabilities=(-1.0,)) for text in texts]
+        def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+            return [Answer((-1.0,)) for _ in requests]
 
     with pytest.raises(AssertionError, match="does not claim Continue and answers all the same"):
         check_model(Loose({}, otherwise=0.5, capabilities=[Fill]))
@@ -116,7 +123,7 @@ def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
 
 def test_an_error_of_another_kind_is_found() -> None:
     class Failing(FakeModel):
-        def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+        def score_fills(self, context: str, fills: Sequence[str]) -> list[Answer]:
             if "BLANK" not in context:
                 raise KeyError(context)
             return super().score_fills(context, fills)

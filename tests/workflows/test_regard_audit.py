@@ -20,8 +20,8 @@ from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
 from evenhand.instruments.regard.audit import TEXTS_FILE, RegardOptions
 from evenhand.instruments.regard.content import MATCHES_FILE, shifts_between
 from evenhand.instruments.regard.results import ErrorTreatment
-from evenhand.models.requests import Fill
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import Fill
 from evenhand.regard.texts import RegardTexts, read_regard_texts
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run, open_run
@@ -206,7 +206,7 @@ def test_without_a_classifier_one_is_trained_on_the_starter_set(tmp_path: Path) 
 
 def test_a_model_that_cannot_write_is_refused(options: RegardOptions, tmp_path: Path) -> None:
     model = FakeModel({}, otherwise=0.5, capabilities={Fill})
-    with pytest.raises(ModelError, match=r"cannot be measured with Regard.*Generates.*lab:decoder"):
+    with pytest.raises(ModelError, match=r"cannot be measured with Regard.*Write.*lab:decoder"):
         audit_regard([model], options, out=tmp_path)
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.progress import Progress
 from evenhand.models.model import Model, missing_capability
-from evenhand.models.requests import Answer, Continue, Fill
+from evenhand.models.requests import Answer, Continue, Fill, ScoringRequest, filled_text
 from evenhand.runs.store import Parts
 
 
@@ -63,7 +63,7 @@ class WordScorer:
     """Puts open sentences to a model, in the way that suits it."""
 
     def __init__(self, model: Model, *, score: WordScore = WordScore.PRODUCT) -> None:
-        if not model.capabilities & {Fill, Continue}:
+        if not (model.has_capability(Fill) or model.has_capability(Continue)):
             raise missing_capability(model, Fill, Continue, purpose="be asked for the probability of a word")
         self.model = model
         self.score = score
@@ -109,7 +109,7 @@ class WordScorer:
         """An answer for every word of every question."""
         found = iter(
             self.model.answer(
-                [request for question in questions for request in question.requests],
+                [request for question in questions for request in self._requests(question)],
                 items=[str(number) for number, question in enumerate(questions) for _ in question.fills],
                 known_words=True,
                 max_tokens=max_tokens,
@@ -118,6 +118,11 @@ class WordScorer:
             )
         )
         return [tuple(self._word(next(found)) for _ in question.fills) for question in questions]
+
+    def _requests(self, question: OpenQuestion) -> Sequence[ScoringRequest]:
+        if self.model.has_capability(Fill) or Fill in self.model.also_answers:
+            return question.requests
+        return [Continue("", filled_text(question.text, word)[0]) for word in question.fills]
 
     def _word(self, answer: Answer) -> WordAnswer:
         if answer.problem or not answer.log_probs:

@@ -64,7 +64,7 @@ class AnalyticModel(Model):
             case Fill():
                 return _share(request.word, _answers_to(request.text, self._blanks))
             case Continue(prefix="", text=text):
-                return self._sentences.get(text, 0.0) / sum(self._sentences.values())
+                return self._sentences.get(text, 0.0)
             case Continue(part=Part.TEXT, prefix=prefix, text=text):
                 return _share(text, _answers_to(prefix, self._stories))
             case Follow():
@@ -88,11 +88,14 @@ class AnalyticModel(Model):
 
     @cached_property
     def _sentences(self) -> dict[str, float]:
-        return {
+        """How likely each is among those that stand alone."""
+        alone = {
             document[0].text: probability
             for document, probability in language(self.world)
             if len(document) == 1
         }
+        total = sum(alone.values())
+        return {text: probability / total for text, probability in alone.items()}
 
     @cached_property
     def _blanks(self) -> Answers:

@@ -316,7 +316,7 @@ class LanguageModel(Model):
             return Answer(problem=values)
         logs = tuple(chain.from_iterable(values))
         if not all(map(math.isfinite, logs)):
-            return Answer(problem=NOT_FINITE)
+            return Answer(logs, NOT_FINITE)
         return Answer(logs, is_whole=isinstance(request, Follow) or self.family.is_whole(self, request))
 
     def answer_tokens(

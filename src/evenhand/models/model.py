@@ -10,8 +10,10 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.items import BLANK
@@ -240,7 +242,7 @@ class Model(ABC):
         """Answers about each text; what cannot be asked is an error here, and no reason to skip."""
         answers = dict(zip(requests, self.answer(list(requests.values())), strict=True))
         for text, answer in answers.items():
-            if answer.problem:
+            if answer.problem and not answer.log_probs:
                 raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {answer.problem}.")
         return [answers[text] for text in texts]
 
@@ -413,7 +415,7 @@ def check_requests(requests: Sequence[ScoringRequest]) -> None:
 
 
 def _finite(answer: Answer) -> Answer:
-    return answer if all(map(math.isfinite, answer.log_probs)) else Answer(problem=NOT_FINITE)
+    return answer if all(map(math.isfinite, answer.log_probs)) else replace(answer, problem=NOT_FINITE)
 
 
 def _written(answers: Sequence[Answer]) -> bytes:
@@ -438,16 +440,16 @@ class ItemCounter:
 
     def __init__(self, asked: Iterable[tuple[str, Hashable]]) -> None:
         """Of each item, by its name, what is asked."""
-        self._waiting: dict[str, set[Hashable]] = {}
+        self._items: dict[Hashable, set[str]] = {}
         for item, own in asked:
-            self._waiting.setdefault(item, set()).add(own)
-        self._total = len(self._waiting)
+            self._items.setdefault(own, set()).add(item)
+        self._missing = Counter(chain.from_iterable(self._items.values()))
+        self._total, self._done = len(self._missing), 0
 
     def add(self, answered: Iterable[Hashable]) -> tuple[int, int]:
         """How many items are done, of how many, after some more answers."""
-        done = set(answered)
-        for item, asked in list(self._waiting.items()):
-            asked.difference_update(done)
-            if not asked:
-                del self._waiting[item]
-        return self._total - len(self._waiting), self._total
+        for own in answered:
+            for item in self._items.pop(own, ()):
+                self._missing[item] -= 1
+                self._done += self._missing[item] == 0
+        return self._done, self._total

@@ -104,7 +104,7 @@ class Train:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Natural log-probabilities, one for each token, or why there are none."""
+    """Natural log-probabilities, one for each token, or why they are of no use."""
 
     log_probs: tuple[float, ...] = ()
     problem: str | None = None

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 
 EVERYTHING = frozenset({Fill, Continue, Follow, Embed, Write})
 
-_PURPOSES: Mapping[type, str] = {
-    Fill: "be asked for a word in a blank",
-    Continue: "be asked for the probability of a text",
-    Follow: "judge next sentences",
-}
-
 LAYERS = 2
 DIMENSIONS = 8
 """Of the vectors of words."""
@@ -113,7 +107,8 @@ class FakeModel(Model):
         """Each word in a blank and each second sentence as one token, each text word by word."""
         for request in requests:
             if type(request) not in self.capabilities:
-                raise missing_capability(self, type(request), purpose=_PURPOSES[type(request)])
+                kind = type(request)
+                raise missing_capability(self, kind, purpose=f"answer {kind.__name__} requests")
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: ScoringRequest) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.items import BLANK, Span
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.model import CAPABILITIES, Model, NotEmbedded
-from evenhand.models.requests import Continue, Embed, Fill, Follow, Recover, ScoringRequest, Write
+from evenhand.models.requests import Continue, Embed, Fill, Follow, Recover, ScoringRequest, Train, Write
 from evenhand.testing.conformance import require
 
 if TYPE_CHECKING:
@@ -46,19 +47,26 @@ def check_model(model: Model, samples: ModelSamples | None = None) -> None:
         samples: What it is asked.
 
     Raises:
-        AssertionError: If the record changes from one call to the next; if log-probabilities are not finite or above 0,
+        AssertionError: If the record changes from one call to the next; if a method takes other arguments than those of
+            ``Model``; if the model does not answer what it claims to; if log-probabilities are not finite or above 0,
             or vectors of different lengths; if answers change when the same is asked again, alone, or in another order;
             if a text that is longer than the model takes is answered; if a capability that it does not claim is not
             refused, or an error is no ``EvenhandError``.
     """
     chosen = samples or ModelSamples()
     _check_identity(model)
+    _check_signatures(model)
     for capability in CAPABILITIES:
         if capability in _CALLS and capability not in model.capabilities:
             _check_refusal(model, capability, chosen)
     for capability, check in _CHECKS.items():
         if capability in model.capabilities:
-            check(model, chosen)
+            try:
+                check(model, chosen)
+            except EvenhandError as problem:
+                raise AssertionError(
+                    f"{model.ref.id} claims {capability.__name__} and does not answer: {problem}"
+                ) from problem
 
 
 def _check_identity(model: Model) -> None:
@@ -72,6 +80,14 @@ def _check_identity(model: Model) -> None:
     require(bool(model.ref.short_name), f"{model.ref.id} has no short name")
 
 
+def _check_signatures(model: Model) -> None:
+    for name, wanted in inspect.getmembers(Model, inspect.isfunction):
+        if not name.startswith("_"):
+            own = inspect.signature(getattr(model, name)).parameters
+            missing = [known for known in inspect.signature(wanted).parameters if known not in {"self", *own}]
+            require(not missing, f"{name} of {model.ref.id} takes no {', '.join(missing)}")
+
+
 def _check_refusal(model: Model, capability: type, samples: ModelSamples) -> None:
     problem = _problem(lambda: _CALLS[capability](model, samples))
     require(
@@ -83,6 +99,7 @@ def _check_refusal(model: Model, capability: type, samples: ModelSamples) -> Non
 
 _CALLS: Mapping[type, Callable[[Model, ModelSamples], object]] = {
     Fill: lambda model, samples: model.score_fills(samples.context, samples.words),
+    Continue: lambda model, samples: model.answer([Continue("", samples.texts[0])]),
     Follow: lambda model, samples: model.score_followers(samples.first, samples.seconds),
     Embed: lambda model, samples: model.embed_words(samples.texts[:1], [Span(0, len(samples.texts[0]))]),
     Write: lambda model, samples: list(model.generate(samples.texts[:1], _SHORT)),
@@ -167,6 +184,15 @@ def _check_generation(model: Model, samples: ModelSamples) -> None:
     )
 
 
+_TRAINED = ("loaded", "position_reader", "batch_memory", "pretraining_objective", "held_out_rows")
+"""What training reads of a model."""
+
+
+def _check_training(model: Model, _samples: ModelSamples) -> None:
+    missing = [name for name in _TRAINED if inspect.getattr_static(model, name, None) is None]
+    require(not missing, f"{model.ref.id} claims Train and lacks {', '.join(missing)}")
+
+
 _CHECKS: Mapping[type, Callable[[Model, ModelSamples], None]] = {
     Fill: _check_fills,
     Continue: _check_texts,
@@ -174,6 +200,7 @@ _CHECKS: Mapping[type, Callable[[Model, ModelSamples], None]] = {
     Follow: lambda model, samples: _check_answers(model, Follow, samples),
     Embed: _check_vectors,
     Write: _check_generation,
+    Train: _check_training,
 }
 
 

@@ -65,7 +65,7 @@ def test_the_perplexity_is_that_of_the_sentences_behind_the_prefix(menagerie: Zo
         prefixed = load_language_model(
             ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix=prefix)
         )
-        logs = [value for score in prefixed.score_texts(SENTENCES) for value in score.log_probabilities]
+        logs = [value for score in prefixed.score_texts(SENTENCES) for value in score.log_probs]
         expected.append(math.exp(-sum(logs) / len(logs)))
 
     assert [own.figures["perplexity"].value for own in (bare, sentence)] == pytest.approx(expected, rel=1e-5)

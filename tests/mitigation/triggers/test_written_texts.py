@@ -20,11 +20,10 @@ from evenhand.instruments.regard.results import LabellingClassifier
 from evenhand.mitigation.triggers.comparison import NamedPrefixes, measure_prefixes
 from evenhand.mitigation.triggers.written_texts import WrittenTexts
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
-from evenhand.models.references import ModelRef
-from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
 from evenhand.runs.trigger_records import HAND_WRITTEN, NO_PREFIX, RANDOM_TOKENS, PrefixComparison
 from evenhand.stats.resampling import Resampling
+from evenhand.testing import FakeModel
 
 pytest.importorskip("simplemma")
 
@@ -57,21 +56,11 @@ WRITTEN: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-class PlayingModel:
+class PlayingModel(FakeModel):
     """Writes what was set down for a prefix and a person."""
 
-    ref = ModelRef(id="player")
-    record = ModelRecord(
-        id="player",
-        revision=None,
-        weights="0",
-        family="decoder",
-        architecture="none",
-        precision="fp32",
-        device="cpu",
-    )
-
     def __init__(self) -> None:
+        super().__init__({}, name="player")
         self.seeds: set[int] = set()
 
     def generate(

@@ -15,7 +15,8 @@ from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.api import ApiError, Endpoint
 from evenhand.models.backends.api.echo import EchoError, read_echo
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.requests import Continue, Write
+from evenhand.models.references import ModelError
+from evenhand.models.requests import Continue, Part, Write
 from evenhand.runs.store import Parts
 
 TEXTS = ("She opened the house.", "The children went home.", "It was cold")
@@ -43,8 +44,7 @@ def test_scores_of_a_right_server_are_the_log_probabilities_of_its_model(
     pairs = PairModel()
     for text, score in zip(TEXTS, scores, strict=True):
         tokens = tokenise(text)
-        assert score.tokens == tuple(tokens[1:])
-        assert score.log_probabilities == pytest.approx(
+        assert score.log_probs == pytest.approx(
             [pairs.log_probability(before, token) for before, token in pairwise(tokens)]
         )
 
@@ -73,7 +73,7 @@ def test_a_wrong_server_scores_nothing_and_says_why(server: ApiServer, manner: s
 
     with pytest.raises(
         EvenhandError,
-        match=rf"cannot be asked for .* this one has Generates. .* failed the self-test .*({reason})",
+        match=rf"cannot be asked for .* this one has Write. .* failed the self-test .*({reason})",
     ):
         model.score_texts(TEXTS)
     assert model.capabilities == {Write}
@@ -134,11 +134,12 @@ def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None
     assert Continue in model.capabilities
     server.requests.clear()
     server.faults = ["", "message odd"]
+    requests = [Continue("", text) for text in TEXTS]
 
     with pytest.raises(ApiError):
-        model.score_texts(TEXTS, parts=parts)
+        model.answer(requests, parts=parts)
     assert len(list(parts)) == 1
-    scores = model.score_texts(TEXTS, parts=parts)
+    scores = model.answer(requests, parts=parts)
 
     assert len(server.requests) == 2 + 2
     assert scores == model.score_texts(TEXTS)
@@ -151,6 +152,31 @@ def test_a_server_that_loses_its_echo_after_the_self_test_is_noticed(server: Api
 
     with pytest.raises(ApiError, match=r"gives no score for 'She opened the house\.': it does not repeat"):
         model.score_texts(TEXTS[:1])
+
+
+def test_a_text_after_a_prefix_is_what_the_whole_has_after_the_tokens_of_the_prefix(
+    server: ApiServer,
+) -> None:
+    prefix, text = "It was cold", "She left."
+    whole = list(pairwise(tokenise(f"{prefix} {text}")))
+    pairs = PairModel()
+
+    after, before = model_of(server).answer(
+        [Continue(prefix, text), Continue(prefix, text, part=Part.PREFIX)]
+    )
+
+    expected = [pairs.log_probability(*pair) for pair in whole]
+    assert after.log_probs == pytest.approx(expected[2:])
+    assert before.log_probs == pytest.approx(expected[:2])
+
+
+def test_a_server_that_cuts_the_context_into_other_tokens_is_told_apart_no_further(server: ApiServer) -> None:
+    model = model_of(server)
+    assert Continue in model.capabilities
+    server.manner = "merged"
+
+    with pytest.raises(ModelError, match=r"other tokens than its context.*--inter c"):
+        model.answer([Continue("It was cold", "She left.")])
 
 
 def test_a_start_token_before_the_prompt_is_no_part_of_the_score() -> None:

@@ -15,13 +15,14 @@ from engine_scores import Scores, engine_scores
 from zoo_items import starter_items
 
 from evenhand.core.items import Association
+from evenhand.instruments.association.ways import tasks_of_model
 from evenhand.models.language_model import load_language_model
 
 
 def changed_decisions(folder: Path) -> tuple[int, int]:
     """Pairs of an item's candidates that swap places in half precision, and all pairs."""
     exact = load_language_model(str(folder), device="cpu")
-    items = [item for task in exact.tasks for item in starter_items(task)[::2]]
+    items = [item for task in tasks_of_model(exact) for item in starter_items(task)[::2]]
     before = decisions(items, engine_scores(exact, items))
     after = decisions(
         items, engine_scores(load_language_model(str(folder), device="cpu", precision="bf16"), items)

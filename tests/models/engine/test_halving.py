@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
+from engine_scores import values_of
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from zoo_fixtures import Zoo
 
-from evenhand.models.engine.execution import execute
+from evenhand.models.engine.execution import ScoringJob, execute
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.plan import ForwardInput, make_plan, merge_requests
 from evenhand.models.engine.requests import CausalRequest, Request, RequestGroup, Tokens
@@ -92,7 +93,7 @@ def test_a_model_without_memory_for_a_tree_answers_all_the_same(
 ) -> None:
     model = menagerie.model(name)
     requests = branching_requests()
-    expected = [model.answer(requests).of(number) for number in range(len(requests))]
+    expected = values_of(model, requests)
     whole = model.projection.log_probabilities
     sizes = []
 
@@ -104,9 +105,7 @@ def test_a_model_without_memory_for_a_tree_answers_all_the_same(
 
     monkeypatch.setattr("evenhand.models.engine.trees.JOINED_ROW", {"cpu": 1})
     monkeypatch.setattr(model.projection, "log_probabilities", cramped)
-    answers = model.answer(requests)
-    found = [answers.of(number) for number in range(len(requests))]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(values_of(model, requests), expected, rtol=0, atol=1e-4)
     assert max(sizes) > 128 * 30
 
 
@@ -120,4 +119,4 @@ def test_what_does_not_fit_at_all_is_told_with_a_reason(
         raise MemoryError
 
     monkeypatch.setattr(model.projection, "log_probabilities", hopeless)
-    assert model.answer_groups(groups) == [NOT_ENOUGH_MEMORY] * len(groups)
+    assert ScoringJob(model, groups).answers() == [NOT_ENOUGH_MEMORY] * len(groups)

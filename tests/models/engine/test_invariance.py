@@ -20,6 +20,7 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
 
 from evenhand.core.items import Association, Task
+from evenhand.instruments.association.ways import tasks_of_model
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.plan import MaskedInput, Seq2SeqInput
 from evenhand.models.engine.projection import WholeProjection
@@ -39,7 +40,7 @@ HIDES_SHARING = frozenset({"mistral"})
 def some_items(model: LanguageModel) -> list[Association]:
     """Items of all tasks that a model can do."""
     items = [*starter_items(Task.INTRASENTENCE)[::3], *MALFORMED_BLANKS]
-    if Task.INTERSENTENCE in model.tasks:
+    if Task.INTERSENTENCE in tasks_of_model(model):
         items += [*starter_items(Task.INTERSENTENCE)[::3], *MALFORMED_CONTEXTS]
     return items
 

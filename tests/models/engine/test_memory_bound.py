@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from allocations import peak_of
+from engine_scores import values_of
 from large_vocabulary import VOCABULARY, llama_of_large_vocabulary
 from zoo_fixtures import Zoo
 
@@ -40,11 +41,6 @@ def sentences(count: int, *, branches: int = 8) -> list[Request]:
     ]
 
 
-def answered(model: LanguageModel, requests: list[Request]) -> list[list[float]]:
-    answers = model.answer(requests)
-    return [answers.of(number) for number in range(len(requests))]
-
-
 def test_a_tree_of_all_sentences_stays_within_the_budget(large_vocabulary: Path) -> None:
     """Mask, hidden values and scores over the vocabulary together; as one tree they take ten times as much."""
     requests = sentences(400)
@@ -52,10 +48,10 @@ def test_a_tree_of_all_sentences_stays_within_the_budget(large_vocabulary: Path)
     assert model.shares_prefixes
     assert model.is_split
     found: list[list[float]] = []
-    assert peak_of(lambda: found.extend(answered(model, requests))) < BUDGET
+    assert peak_of(lambda: found.extend(values_of(model, requests))) < BUDGET
     plenty = load_language_model(ModelRef(id=str(large_vocabulary), device="cpu", memory=2**32))
     some = requests[::40]
-    np.testing.assert_allclose(found[::40], answered(plenty, some), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(found[::40], values_of(plenty, some), rtol=0, atol=1e-4)
 
 
 def test_a_step_of_training_stays_within_the_budget_beside_the_gradients(large_vocabulary: Path) -> None:

@@ -6,18 +6,18 @@ import difflib
 
 import pytest
 import zoo
-from engine_scores import assert_same
+from engine_scores import assert_same, tokens_asked
 from pair_builders import pair
 from slow_reference import Logs, SlowReference, SlowText
 from zoo_fixtures import Zoo
 
 from evenhand.core.items import SentencePair
+from evenhand.instruments.pair_scoring import PairScore, pair_method, score_pairs
 from evenhand.models.engine.requests import MaskedRequest
 from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.masked import MASKED
 from evenhand.models.families.sentinel import SENTINEL
-from evenhand.models.sentence_pairs import PairScore, score_pairs
 
 PAIRS = (
     pair("middle"),
@@ -89,8 +89,7 @@ class SlowPairs:
 
 def engine_scores(menagerie: Zoo, name: str, *, max_tokens: int | None = None) -> list[PairScore]:
     model = menagerie.model(name)
-    method = model.pair_method()
-    return score_pairs(model, PAIRS, method, max_tokens=max_tokens)
+    return score_pairs(model, PAIRS, pair_method(model), max_tokens=max_tokens)
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -119,11 +118,11 @@ def test_the_words_that_differ_are_seen_and_not_asked_for(menagerie: Zoo) -> Non
     rest = tokenizer("Bread on the table.", add_special_tokens=False)["input_ids"]
     words = [word for word, number in tokenizer.get_vocab().items() if word.isalpha() and number not in rest]
     one, other = sorted(words, key=len)[-2:]
-    asked = model.pair_method().requests(
+    asked = pair_method(model).requests(
         pair(more=f"{one} Bread on the table.", less=f"{other} Bread on the table.")
     )
 
-    for requests, word in ((asked.more, one), (asked.less, other)):
+    for requests, word in zip(tokens_asked(model, asked), (one, other), strict=True):
         masked = [request for request in requests if isinstance(request, MaskedRequest)]
         assert [request.token for request in masked] == rest
         assert all(tokenizer.convert_tokens_to_ids(word) in request.ids for request in masked)

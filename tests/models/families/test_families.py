@@ -6,14 +6,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from builders import inter
 from zoo_fixtures import Zoo
 
 from evenhand.core.items import Task
 from evenhand.core.registry import PluginError
+from evenhand.instruments.association.ways import Continuation, MethodOptions, choose_method
 from evenhand.models.families import FAMILIES, recognise
 from evenhand.models.families.masked import MaskedFamily
-from evenhand.models.measurable import choose_method
-from evenhand.models.questions import Continuation
 from evenhand.models.references import ModelError
 
 
@@ -83,9 +83,14 @@ def test_published_letters_and_names_that_explain_themselves_mean_the_same(
 ) -> None:
     model = menagerie.model("gpt2")
     methods = [
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2", inter=way) for way in (letter, name)
+        choose_method(model, Task.INTERSENTENCE, MethodOptions.named("evenhand.v2", inter=way))
+        for way in (letter, name)
     ]
 
-    assert methods[0] == methods[1]
+    item = inter()
+    asked, same = ([own.requests(item, candidate) for candidate in item.candidates] for own in methods)
+    values = [[-1.0, -2.0], [-3.0, -5.0, -4.0], [-6.0]][: len(asked[0])]
+    assert asked == same
+    assert methods[0].combine(values) == methods[1].combine(values)
     assert methods[0].name == f"continuation {letter}"
     assert Continuation[letter.upper()] is Continuation(letter)

@@ -11,9 +11,14 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import Association, Candidate, Label, PairDirection, SentencePair, Task
 from evenhand.core.protocols import MULTILINGUAL_2023, STEREOSET_2021, Protocol
+from evenhand.instruments.association.ways import (
+    Continuation,
+    MethodOptions,
+    choose_method,
+    geometric_mean,
+)
+from evenhand.instruments.pair_scoring import pair_method
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.measurable import MethodOptions
-from evenhand.models.questions import Continuation, geometric_mean
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.training.perplexity import HeldOut
 
@@ -47,7 +52,7 @@ def test_texts_are_scored_behind_the_prefix(menagerie: Zoo, name: str) -> None:
 
     (score,) = model.score_texts(["A man went home."])
 
-    assert score.log_probabilities == pytest.approx(slow_logs(model, "A man went home."), abs=1e-5)
+    assert score.log_probs == pytest.approx(slow_logs(model, "A man went home."), abs=1e-5)
 
 
 def an_item(task: Task) -> Association:
@@ -64,14 +69,11 @@ def an_item(task: Task) -> Association:
 
 
 def scores(model: LanguageModel, item: Association, options: MethodOptions) -> list[float]:
-    questions = model.method(item.task, options).questions(item)
-    answers = model.answer([request for question in questions for request in question.requests])
-    found, number = [], 0
-    for question in questions:
-        own = [answers.of(number + place) for place in range(len(question.requests))]
-        number += len(question.requests)
-        found.append(question.combine(own))
-    return found
+    method = choose_method(model, item.task, options)
+    return [
+        method.combine([answer.log_probs for answer in model.answer(method.requests(item, candidate))])
+        for candidate in item.candidates
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,12 +110,11 @@ def test_a_next_sentence_is_scored_behind_the_prefix(menagerie: Zoo, variant: Co
 def test_pairs_are_scored_behind_the_prefix(menagerie: Zoo) -> None:
     model = prefixed(menagerie, "gpt2")
     pair = SentencePair("1", "en", "gender", PairDirection.STEREO, "He ran.", "She ran.")
-    requests = model.pair_method().requests(pair)
 
-    answers = model.answer([*requests.more, *requests.less])
+    more, less = model.answer(pair_method(model).requests(pair))
 
-    assert list(answers.of(0)) == pytest.approx(slow_logs(model, "He ran."), abs=1e-5)
-    assert list(answers.of(1)) == pytest.approx(slow_logs(model, "She ran."), abs=1e-5)
+    assert more.log_probs == pytest.approx(slow_logs(model, "He ran."), abs=1e-5)
+    assert less.log_probs == pytest.approx(slow_logs(model, "She ran."), abs=1e-5)
 
 
 def test_the_perplexity_is_that_of_the_sentences_alone(menagerie: Zoo) -> None:
@@ -133,7 +134,7 @@ def test_the_perplexity_is_that_of_the_sentences_alone(menagerie: Zoo) -> None:
 @pytest.mark.parametrize("protocol", [MULTILINGUAL_2023, STEREOSET_2021], ids=lambda own: own.name)
 def test_published_protocols_have_no_place_for_a_prefix(menagerie: Zoo, protocol: Protocol) -> None:
     with pytest.raises(ModelError, match="has the prefix 'Once upon ', and protocol"):
-        prefixed(menagerie, "gpt2").method(Task.INTRASENTENCE, MethodOptions(protocol))
+        choose_method(prefixed(menagerie, "gpt2"), Task.INTRASENTENCE, MethodOptions(protocol))
 
 
 def test_a_masked_model_takes_no_prefix(menagerie: Zoo) -> None:

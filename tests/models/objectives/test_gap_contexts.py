@@ -15,11 +15,12 @@ from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OnlyTerm, SentenceGap, vocabulary_finder
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.families.masked import StepwiseBlank
-from evenhand.models.families.sentinel import SentinelBlank, decoder_start
+from evenhand.models.families.masked import stepwise_blank
+from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, LeftContexts
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Fill
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),
@@ -90,13 +91,11 @@ def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]
     known = set()
     for term in (term for pairs in only.choices for term in pairs.all):
         if model.loaded.tokenizer.mask_token_id is not None:
-            masked = StepwiseBlank(model.loaded.tokenizer).requests(context, term)
+            masked = list(stepwise_blank(model.loaded.tokenizer, context, term))
             word = tuple(request.token for request in masked)
             steps: list[tuple[Tokens, Any]] = [(request.ids, request.position) for request in masked]
         else:
-            written = SentinelBlank(model.loaded.tokenizer, decoder_start(model.loaded)).requests(
-                context, term
-            )
+            written = SENTINEL.token_requests(model, Fill(context, term), "")
             word = tuple(request.tokens[0] for request in written)
             steps = [(request.encoder_ids, (request.decoder_ids, request.positions)) for request in written]
         if word in words:

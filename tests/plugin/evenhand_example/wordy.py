@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.models.model import Model
-from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Answer, Continue, ScoringRequest
+from evenhand.models import Answer, Continue, Model, ModelError, ModelRef, Part
+from evenhand.models.requests import ScoringRequest
 from evenhand.runs.records import ModelRecord
 
 
@@ -33,12 +32,14 @@ class WordyModel(Model):
         )
 
     def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
-        """A log-probability for each word of each text."""
-        return [
-            Answer(tuple(-self.nats_per_letter * len(word) for word in request.text.split()))
-            for request in requests
-            if isinstance(request, Continue)
-        ]
+        """A log-probability for each word of each text, or of each prefix."""
+        answers = []
+        for request in requests:
+            if not isinstance(request, Continue):
+                raise ModelError(f"{self.ref.id} cannot be asked for {request!r}.")
+            text = request.prefix if request.part is Part.PREFIX else request.text
+            answers.append(Answer(tuple(-self.nats_per_letter * len(word) for word in text.split())))
+        return answers
 
 
 class WordyBackend:
