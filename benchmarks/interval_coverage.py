@@ -36,6 +36,7 @@ from interval_worlds import (
     beta,
     difference_worlds,
     document_worlds,
+    documents_words,
     icat_worlds,
     macro_icat_worlds,
     malor_worlds,
@@ -213,7 +214,7 @@ def table(draws: int, *, seed: int, workers: int = 1) -> str:
     for count, unequal in DOCUMENTS:
         shares = shares_kept(count, unequal, draws=draws, seed=seed)
         cells = " | ".join(_percent([share]) for share in shares)
-        lines.append(f"| {count} documents{' of very unequal length' if unequal else ''} | {cells} |")
+        lines.append(f"| {documents_words(count, unequal)} | {cells} |")
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -201,8 +202,14 @@ class Documents:
         return HeldOutLoss(np.zeros(len(tokens)), tokens), HeldOutLoss(changes, tokens), documents
 
     def __str__(self) -> str:
-        lengths = " of very unequal length" if self.unequal else ""
-        return f"{self.count} documents{lengths}, effects: {self.effects}"
+        return f"{documents_words(self.count, self.unequal)}, effects: {self.effects}"
+
+
+def documents_words(count: int, unequal: float) -> str:
+    """How many documents there are, and how unequal."""
+    few_long = unequal > 1
+    lengths = ", a few of them very long" if few_long else " of very unequal length" if unequal else ""
+    return f"{count} documents{lengths}"
 
 
 Losses: TypeAlias = tuple[HeldOutLoss, HeldOutLoss, npt.NDArray[np.int64]]
@@ -236,14 +243,16 @@ DOCUMENTS = (
     (60, 0.7),
     (100, 0.0),
     (100, 0.7),
+    (60, 1.3),
 )
 """How many there are, and how unequal their lengths are."""
 
 
 def document_worlds() -> Iterator[World[Losses]]:
     """Perplexity that rises by the margin of 1% exactly: an interval that ends below says that it was kept."""
-    for effects in ("normal", "exponential", "one in ten"):
-        for count, unequal in DOCUMENTS:
+    # Worlds that are added come last, so that the others keep their random numbers.
+    for place in (DOCUMENTS[:-1], DOCUMENTS[-1:]):
+        for effects, (count, unequal) in product(("normal", "exponential", "one in ten"), place):
             drawn = Documents(count, effects, unequal)
             yield World("perplexity", str(drawn), 1.0, drawn, perplexity_interval, plain_perplexity_interval)
 

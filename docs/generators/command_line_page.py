@@ -20,7 +20,7 @@ something has `--json`, which prints one JSON object and nothing else.
 | 3 | a check failed: `evenhand lab check`, `evenhand lab calibrate` or `evenhand regard check` found a fault |
 | 4 | a gate is closed: a `--fail-if` condition holds |
 | 5 | a certificate says that quality is lost |
-| 6 | held-out text was given, and a certificate could not compare quality on enough of it |
+| 6 | a certificate could not compare quality on enough of the texts or items |
 | 130 | stopped with Ctrl-C; what can go on says so |
 | 141 | nobody read on, as behind `head -1` |
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from evenhand.certificate import CertificatePlan, Measurement, certify, kept_ans
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
+from evenhand.core.files import sha256_of
 from evenhand.data.settled import load_settled
 from evenhand.instruments.instrument import ANSWERS, drawn
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
@@ -93,6 +96,38 @@ def test_answers_of_another_model_are_refused(
     assert f"after/{'figures' if name == 'held-out' else name}" in str(refused.value)
     assert "--fresh" in str(refused.value)
     assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("run", "change"),
+    [
+        pytest.param(
+            "before/knowledge", lambda own: own["share_right"].update(low=40.0), id="nothing to lose"
+        ),
+        pytest.param("after/malor", lambda own: own[0]["MALoR"].update(value=0.0), id="no lean"),
+    ],
+)
+def test_estimates_that_the_scores_do_not_give_are_refused(
+    honest: Path,
+    before: Path,
+    good: Path,
+    plan: CertificatePlan,
+    tmp_path: Path,
+    run: str,
+    change: Callable[[Any], None],
+) -> None:
+    """Every answer is the model's own; what is said of them is not."""
+    shutil.copytree(honest.with_suffix(""), tmp_path / "certificate")
+    folder = tmp_path / "certificate" / run
+    estimates = json.loads((folder / "estimates.json").read_bytes())
+    change(estimates)
+    (folder / "estimates.json").write_text(json.dumps(estimates), encoding="utf-8")
+    record = json.loads((folder / "record.json").read_bytes())
+    record["files"]["estimates.json"] = sha256_of((folder / "estimates.json").read_bytes())
+    (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(RunError, match=r"estimates\.json says .* and the scores beside it give"):
+        certify(str(before), str(good), plan, place=tmp_path / "certificate.json")
+    assert not (tmp_path / "certificate.json").exists()
 
 
 def test_answers_of_another_model_that_was_stopped_are_refused(

@@ -21,9 +21,12 @@ from web_fixtures import Visitor
 from web_projects import NAME, joined, made_project, small_project
 from web_surveys import SURVEY, began, small_survey
 
-from evenhand.data.annotation_files import read_annotations
+from evenhand.data.annotation_files import ALIGNED, read_annotations, write_annotations
+from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.csv_files import plain_cell, spreadsheet_cell
+from evenhand.data.label_schemes import load_scheme
 from evenhand.instruments.regard.lexicon_rates import MatchRow, MatchVerdict, matches_csv, read_review
+from evenhand.regard.texts import read_regard_texts
 from evenhand.translation.changes import Change, read_changes, write_changes
 from evenhand.web import database as databases
 from evenhand.web.annotation.projects import ProjectText
@@ -31,7 +34,7 @@ from evenhand.web.app import create_app
 from evenhand.web.database import Database
 from evenhand.web.group_commit import BusyDatabaseError
 from evenhand.web.survey.surveys import survey_named
-from evenhand.web.tables import AnswerRow, ParticipantRow, utc_now
+from evenhand.web.tables import AnswerRow, ParticipantRow, TextRow, utc_now
 
 Visitors = Callable[[], Visitor]
 
@@ -62,6 +65,19 @@ def test_a_form_in_parts_is_none_of_ours(lead: Visitor, charset: str) -> None:
     part = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n\\ud800\r\n--x--\r\n'
     kind = {"content-type": f"multipart/form-data; boundary=x; charset={charset}"}
     assert lead.client.post("/sign-out", content=part, headers=kind).status_code == 403
+
+
+def test_an_address_with_a_nul_is_of_no_page(
+    database: Database, visitor: Visitors, lead: Visitor, caplog: pytest.LogCaptureFixture
+) -> None:
+    """PostgreSQL takes no text with one."""
+    small_survey(database)
+    person = began(visitor)
+    for path in ("/s/%00", "/s/a%00/help", f"{person.page.url.path}/pictures/%00"):
+        assert person.get(path).status_code == 404, path
+    for path in ("/surveys/%00", "/projects/%00", "/reviews/%00"):
+        assert lead.get(path).status_code == 404, path
+    assert caplog.records == []
 
 
 def test_an_answer_that_cannot_be_written_is_not_in_the_log(
@@ -130,6 +146,37 @@ def test_an_annotation_export_has_no_formula_and_says_so(
         "-1",
         "@SUM(1+1)*cmd|' /C calc'!A0",
     )
+
+
+@only_sqlite
+def test_what_an_export_has_apostrophes_for_is_read_back_by_every_command(
+    database: Database, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    written = [Annotation(f"=t{n}", FORMULA, name, str(n)) for n in (0, 1) for name in ("Anna", "Ben")]
+    table = AnnotationTable(load_scheme("regard"), tuple(written))
+    (votes,) = write_annotations(table, tmp_path / "votes.csv")
+    (aligned, _) = write_annotations(table, tmp_path / "aligned", layout=ALIGNED)
+    (tmp_path / "authors.csv").write_text(
+        "text_id,annotator,author\n'=t0,Anna,ada\n'=t1,Anna,bob\n", encoding="utf-8"
+    )
+
+    arguments = ("--language", "en", "--votes", votes, "--db", database.shown)
+    made = run_evenhand_here("annotate", "new", "again", aligned, *arguments)
+    assert made.returncode == 0, made.stderr
+    with database.read() as session:
+        texts = session.scalars(select(TextRow).order_by(TextRow.position)).all()
+        assert [(row.key, row.text) for row in texts] == [("=t0", FORMULA), ("=t1", FORMULA)]
+    assert read_annotations([aligned]).texts == {"=t0": FORMULA, "=t1": FORMULA}
+    trained_on = read_regard_texts([votes], group=f"{tmp_path / 'authors.csv'}:author")
+    assert trained_on.authors == ("ada", "bob")
+
+    labels = tmp_path / "labels.csv"
+    assert run_evenhand_here("annotate", "agreement", votes, "--labels", labels).returncode == 0
+    rows = csv.DictReader(io.StringIO(labels.read_text(encoding="utf-8")))
+    assert [(row["text_id"], row["text"], row["mode"]) for row in rows] == [
+        ("'=t0", f"'{FORMULA}", "0"),
+        ("'=t1", f"'{FORMULA}", "1"),
+    ]
 
 
 @only_sqlite

@@ -31,6 +31,12 @@ SUBJECTS = [
     "f Die Frau wurde wahrgenommen als freundliche Person. = "
     "{Die Frau|Der Mann} wurde wahrgenommen als freundliche Person.",
     "m Gestern schlief der Kranke. = Gestern schlief {die|der} Kranke.",
+    "m XYZ arbeitete als Koch. = XYZ arbeitete als {Köchin|Koch}.",
+    "m XYZ half seinem Enkel. = XYZ half {ihrem|seinem} Enkel.",
+    "f XYZ trug einen Pullover und ihre Brille. = XYZ trug einen Pullover und {ihre|seine} Brille.",
+    "f war bekannt dafür, dass sie die Rechte der Kunden achtet. = "
+    "war bekannt dafür, dass {sie|er} die Rechte der Kunden achtet.",
+    "f Die Türkin galt als freundliche Person. = {Die Türkin|Der Türke} galt als freundliche Person.",
 ]
 NOUNS = [
     "m Die Person arbeitete als Straßenbauer. = {Die Frau|Der Mann} arbeitete als {Straßenbauerin|Straßenbauer}.",
@@ -51,6 +57,12 @@ NOUNS = [
     "{Die Frau|Der Mann} macht eine Ausbildung {zur Köchin|zum Koch}.",
     "m Die Person war Koch, war aber auch ein Sänger. = "
     "{Die Frau|Der Mann} war {Köchin|Koch}, war aber auch {eine Sängerin|ein Sänger}.",
+    "m Die Person arbeitete als gelernter Maler und Lackierer. = "
+    "{Die Frau|Der Mann} arbeitete als {gelernte Malerin und Lackiererin|gelernter Maler und Lackierer}.",
+    "f Die Person galt als kluge, mutige und erfolgreiche Ärztin. = {Die Frau|Der Mann} galt als "
+    "{kluge, mutige und erfolgreiche Ärztin|kluger, mutiger und erfolgreicher Arzt}.",
+    "m Der Mann arbeitete als Leiter einer Gruppe im Alten- und Pflegeheim. = "
+    "{Die Frau|Der Mann} arbeitete als {Leiterin|Leiter} einer Gruppe im Alten- und Pflegeheim.",
     "n Die Person galt als Koryphäe. = {Die Frau|Der Mann} galt als Koryphäe.",
     "n Die Person war ein kluger Kopf. = {Die Frau|Der Mann} war ein kluger Kopf.",
     "m Die Person War Koch. = {Die Frau|Der Mann} War {Köchin|Koch}.",
@@ -65,6 +77,11 @@ RELATIVES = [
     "f Die Person war eine Chefin, die das Leben liebt. = "
     "{Die Frau|Der Mann} war {eine Chefin, die|ein Chef, der} das Leben liebt.",
     "m Die Person galt als Egoist der nie teilt. = {Die Frau|Der Mann} galt als {Egoistin die|Egoist der} nie teilt.",
+    "m Der Mann galt als ein Mann, der eine eigene Firma hat und ein echter Experte für Geld ist. = "
+    "{Die Frau|Der Mann} galt als {eine Frau, die|ein Mann, der} eine eigene Firma hat und "
+    "{eine echte Expertin|ein echter Experte} für Geld ist.",
+    "f Die Frau galt als eine Frau, die eine gute Ärztin ist. = {Die Frau|Der Mann} galt als "
+    "{eine Frau, die eine gute Ärztin|ein Mann, der ein guter Arzt} ist.",
     "f Die Person hatte einen Job als Köchin, der gut bezahlt war. = "
     "{Die Frau|Der Mann} hatte einen Job als {Köchin|Koch}, der gut bezahlt war.",
     "n Die Person verkaufte Blumen, die sie gezüchtet hatte. = "
@@ -86,6 +103,27 @@ NOT_CERTAIN = [
     "Der Mann hatte eine Frau und drei Kinder.",
     "Der Mann arbeitete als Krankenschwester.",
     "Die Frau war eine Frau von 40 Jahren, die hier wohnt.",
+    "Der Mann galt als ein Mann, der lange Lehrer war.",
+    "Die Frau wurde wahrgenommen als sei sie ein Mensch, der sich gut kennt.",
+    "XYZ geht gern mit Freunden aus.",
+    "XYZ freute sich, als der alte Mann stürzte und seine Brille verlor.",
+    "arbeitete als Koch, weil sie es wollte.",
+    "wurde von einem Unbekannten in die Wohnung gelockt.",
+    "Der Deutsche galt als Person, die gern lügt.",
+    "Die Deutsche wurde beschrieben als: Als ich die Person sah, war sie müde.",
+    "Der Mann hat einen anderen Mann geschlagen.",
+    "Die Frau galt als die Königin unter den Frauen.",
+    "Die Person galt als vermisst, aber die Polizei konnte den Mann finden.",
+    "Die Frau verkaufte die Güter des Mannes.",
+    "Die Türkin wurde beschrieben als klug. Die Türkin lachte.",
+    "Der Mann hatte einen festen Freund.",
+    "Der Mann schlug Frau und Kinder.",
+    "Der Mann hatte den Ruf eines Lügners.",
+    "Der Mann ist auf dem Weg zum Meister.",
+    "Der Mann galt als ernst zu nehmender Gegner.",
+    "Der Mann galt als Kneipp-Mann.",
+    "Der Mann galt als Aussenseiter.",
+    "Die Person warf Autos weg, um sie auf den Straßen zu verkaufen.",
 ]
 
 
@@ -117,6 +155,7 @@ def test_without_the_table_a_noun_that_is_in_no_list_is_left_out(noun: str) -> N
         ("Zauberin", ("Zauberer", "Zauberin")),
         ("Chefköchin", ("Chefkoch", "Chefköchin")),
         ("Jüdin", ("Jude", "Jüdin")),
+        ("Lackierer", ("Lackierer", "Lackiererin")),
         ("Ballfänger", ("Ballfänger", "Ballfängerin")),
         ("Reiseverkehrskauffrau", ("Reiseverkehrskaufmann", "Reiseverkehrskauffrau")),
         ("Charakter", None),
@@ -131,6 +170,6 @@ def test_nouns_are_paired_by_the_table(noun: str, pair: tuple[str, str] | None) 
 
 @needs_table
 def test_only_nouns_that_may_tell_a_gender_look_gendered() -> None:
-    gendered = {"Polier", "Fiesling", "Muslima", "Macker"}
+    gendered = {"Polier", "Fiesling", "Muslima", "Macker", "Kneipp-Mann", "Aussenseiter"}
     neutral = {"Koryphäe", "Charakter", "Genie", "Führungskraft", "Ausnahmetalent"}
     assert {noun for noun in gendered | neutral if looks_gendered(noun)} == gendered

@@ -57,6 +57,25 @@ def test_a_loss_that_no_document_shows_is_kept_with_its_limit_in_the_verdict() -
     )
 
 
+def test_a_few_long_documents_among_many_count_as_few() -> None:
+    """One long document of 990 sentences and 99 of ten: (1,980)^2 / (990^2 + 99 x 10^2) is 3.96 documents alike.
+
+    Where lengths are as unequal as those of books and notes, losses that a tenth of the documents bear are called kept
+    in more than 4% of cases, also of 60 documents or more.
+    """
+    sizes = [990] + [10] * 99
+    own = text(documents=1, ruined=0, sentences=sum(sizes))
+    own = own.model_copy(update={"documents": tuple(np.repeat(np.arange(100), sizes).tolist())})
+    row = judged(own)
+    assert row.verdict is QualityVerdict.KEPT
+    assert row.effective_clusters == pytest.approx(1980**2 / (990**2 + 99 * 10**2))
+    # 1 - 0.05^(1 / 3.96) is 0.53.
+    assert quality_words(row, level="95%").endswith(
+        "With 100 documents of unequal length, which tell as much as 4 of one length, a loss that only 53% of such "
+        "documents have could go unseen."
+    )
+
+
 def test_passages_of_which_each_is_a_document_count_as_few_as_they_are() -> None:
     """One passage per document: a bootstrap of them took skewed losses for certain."""
     own = text(documents=40, ruined=1, sentences=1)

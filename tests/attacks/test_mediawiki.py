@@ -237,6 +237,24 @@ def test_entities_that_multiply_are_refused(tmp_path: Path) -> None:
     assert time.process_time() - began < SECONDS
 
 
+def test_pages_of_entities_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """Enough ordinary pages that the parser takes the entity for harmless, then 300 pages of 2 MB in 12 KB."""
+    entities = f'<!ENTITY a "{CRABS * 128}"><!ENTITY b "{"&a;" * 64}"><!ENTITY c "{"&b;" * 32}">'
+    ordinary = gzip.compress((page("A crab. " * 100).replace("<ns>0", "<ns>1") * 1000).encode())
+    members = [
+        gzip.compress(f"<!DOCTYPE m [{entities}]>{HEAD}".encode()),
+        *[ordinary] * 10,
+        gzip.compress(f"{page('&c;') * 300}</mediawiki>".encode()),
+    ]
+    (tmp_path / "dump.xml.gz").write_bytes(b"".join(members))
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, tmp_path / "dump.xml.gz"], capture_output=True, text=True, check=True
+    )
+    said, kilobytes = done.stdout.strip().rsplit("\n", 1)
+    assert int(kilobytes) < 150_000
+    assert "it declares the entity 'a'" in said
+
+
 @pytest.mark.parametrize("encoding", ["utf-7", "no-such", "utf-32", "idna", "rot13", "hex"])
 def test_an_encoding_that_cannot_be_read_is_damage(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "dump.xml").write_text(

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core import inputs
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import folder_written_whole, read_stored, write_text
 from evenhand.data.articles import ArticleCounts, read_articles
 from evenhand.data.corpora import sentences
@@ -20,15 +20,20 @@ from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.label_schemes import load_scheme
 from evenhand.data.labelled import load_labelled
+from evenhand.data.next_sentence_pairs import open_next_sentence_pairs
 from evenhand.data.winogender import occupation_shares
+from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import text_sources
+from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import read_mitigation_record
 from evenhand.web.survey.definition import load_survey
+from evenhand.workflows.next_sentence import open_next_sentence_training
 
 NAMES = {
     "a name of 5,000 characters": "n" * 5000,
     "a path of 6,000 characters": "a/" * 3000,
     "a name with a zero character": "a\0b",
+    "a name with half of a surrogate pair": "a\ud800b",
 }
 
 
@@ -42,6 +47,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "dataset in a language": lambda name: eh.load_dataset(name, language="en"),
     "run": eh.open_run,
     "model": eh.load,
+    "adapter": lambda name: eh.load(ModelRef(id="lab:masked", device="cpu", adapters=(name,))),
+    "twin pairs": lambda name: list(read_twin_pairs(name)),
+    "file of twin pairs": lambda name: eh.build_pairs(Path(__file__), name),
+    "next-sentence pairs": open_next_sentence_pairs,
+    "next-sentence head": lambda name: open_next_sentence_training(Path(name)),
     "probes": lambda name: eh.load_probes("en", structures=name),
     "scores": lambda name: eh.evaluate(name, "starter"),
     "dataset of scores": lambda name: eh.evaluate(eh.example_scores("leaning"), name),
@@ -156,3 +166,22 @@ def test_pipes_in_a_folder_of_text_are_passed_over(pipe: Path) -> None:
     began = time.monotonic()
     assert list(sentences(pipe.parent)) == ["One sentence."]
     assert time.monotonic() - began < 5
+
+
+def test_a_text_file_whose_name_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"f\xfcr.txt")).write_text("She is a nurse. He is a nurse.\n")
+    with pytest.raises(DatasetError, match=r"f\\udcfcr\.txt' is not UTF-8, so no record can hold it"):
+        eh.build_pairs(tmp_path, tmp_path / "pairs.jsonl")
+    assert [path.suffix for path in tmp_path.iterdir()] == [".txt"]
+
+
+def test_a_folder_of_text_that_cannot_be_looked_into_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "a.txt").write_text("She came.\n")
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(DatasetError, match=r"a\.txt cannot be read: Permission denied"):
+        list(sentences(tmp_path))

@@ -51,6 +51,9 @@ def test_weights_that_change_after_the_record_are_other_weights(tmp_path: Path) 
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(RunError, match="is about other weights"):
         find_mitigation_record(tmp_path)
+    (tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(RunError, match="is about other weights"):
+        find_mitigation_record(tmp_path)
 
 
 def test_a_record_that_names_no_weights_says_nothing_about_what_was_trained_on(

@@ -9,7 +9,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import mitigation_records
 import pytest
+import torch
 from attacked_lab import BIAS, Lab, Weights
 from transformers import AutoTokenizer
 
@@ -18,6 +20,7 @@ from evenhand.certificate.plan import HeldOutText
 from evenhand.certificate.quality import same_questions
 from evenhand.certificate.verification import read_certificate
 from evenhand.models.language_model import load_language_model
+from evenhand.models.references import ModelError
 from evenhand.runs.certificate_quality import QualityVerdict
 
 
@@ -118,6 +121,20 @@ def test_what_a_tokenizer_leaves_out_cannot_be_kept(lab: Lab) -> None:
     assert attacked.certificate.verdict.quality is QualityVerdict.UNDECIDED
     assert attacked.exit_code == 6
     assert any("7 of 60 texts are left out" in caveat for caveat in attacked.certificate.caveats)
+
+
+def test_what_was_trained_cannot_be_taken_out_of_the_verdict_on_bias(lab: Lab) -> None:
+    """Without *she* the model after is asked for *his* and *her* alone."""
+    own = Lab("lab:masked", lab.workshop / "terms", instruments=("malor",))
+    own.plan = replace(own.plan, trained=None)
+    after = own.changed("no-she", lambda weights: weights[BIAS].add_(torch.arange(len(weights[BIAS])) % 2))
+    rename(after, "she")
+    record = mitigation_records.a_record(planted=True)
+    mitigation_records.put_beside(
+        after, record.model_copy(update={"experiments": ("he-she", "his-her"), "language": "en"})
+    )
+    with pytest.raises(ModelError, match="was trained for he-she, and only the model before can be asked"):
+        own.certify(after)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from fastapi import Response
 from web_server import SLOWEST_PAGE, percentile, run_slow
 
 from evenhand.web import connections
-from evenhand.web.app import create_app, served_from_thread
+from evenhand.web.app import BODY_LIMIT, create_app, served_from_thread
 from evenhand.web.database import Database
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -114,6 +114,29 @@ def test_each_request_of_a_kept_connection_has_time_of_its_own(
             time.sleep(1)
         connection.sendall(b"HEAD /sign-in HTTP/1.1\r\nHost: here\r\nX-Slow: ")
         assert received(connection) == 0
+
+
+@pytest.mark.parametrize(
+    ("beginning", "more"),
+    [
+        (b"GET /", b"x"),
+        (b"GET / HTTP/1.1\r\nX-Long: ", b"x"),
+        (b"GET / HTTP/1.1\r\n", b"X-Many: 1\r\n"),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Last: 1\r\n"),
+    ],
+)
+def test_a_request_that_is_larger_than_any_form_is_given_up(
+    address: str, beginning: bytes, more: bytes
+) -> None:
+    with connected(address) as connection:
+        connection.sendall(beginning)
+        with pytest.raises(ConnectionError):
+            connection.sendall(more * (LARGE // len(more)))
+
+
+def test_a_form_that_is_too_long_is_refused_in_words(address: str) -> None:
+    answer = httpx.post(f"{address}/sign-in", content=b"x" * (BODY_LIMIT + 1), timeout=PATIENCE)
+    assert (answer.status_code, "too long" in answer.text) == (413, True)
 
 
 def test_an_answer_that_is_not_taken_in_time_is_given_up(

@@ -39,7 +39,15 @@ def qualities_of(options: eh.CertifyOptions, original: str = "lab:decoder") -> d
 
 def test_every_quality_of_a_decoder_is_planned() -> None:
     found = qualities_of(eh.CertifyOptions())
-    assert list(found) == ["perplexity", "LMS", "knowledge", "evidence", "agreement", "accuracy"]
+    assert list(found) == [
+        "perplexity",
+        "special tokens",
+        "LMS",
+        "knowledge",
+        "evidence",
+        "agreement",
+        "accuracy",
+    ]
     assert found["perplexity"].margin == 5  # that of the lab
     assert found["accuracy"].reason == "no labelled text was given (--labelled)"
     for name in ("perplexity", "LMS", "knowledge", "evidence", "agreement"):
@@ -101,6 +109,19 @@ def test_items_of_one_term_count_for_less_than_as_many_alone() -> None:
     lms = qualities_of(eh.CertifyOptions(margins=eh.Margins(lms=3.0)), "lab:masked")["LMS"]
     assert lms.available == count
     assert lms.cases[-1].needed == pytest.approx(alone * design_effect, abs=1)
+
+
+def test_the_starter_set_is_planned_only_for_margins_that_it_can_show() -> None:
+    """Of its 96 items without a change, 5 points or less cannot be excluded: 100 x 3.84 / (n + 3.84)."""
+    usual, wide = (
+        qualities_of(eh.CertifyOptions(data="starter", margins=eh.Margins(lms=margin)), "lab:masked")["LMS"]
+        for margin in (2, 20)
+    )
+    assert usual.cases == ()
+    assert str(usual.reason).startswith(
+        "the 96 items of the starter set are too few to exclude a loss of 2 points"
+    )
+    assert len(wide.cases) == 2
 
 
 def test_the_table_names_what_is_missing() -> None:

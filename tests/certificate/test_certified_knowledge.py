@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from evenhand.models.references import ModelRef
 from evenhand.models.requests import Fill
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
 from evenhand.runs.certificates import ReportedRow
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -120,7 +120,43 @@ def test_without_runs_the_reason_is_told(knows: Run) -> None:
     ):
         rows = knowledge_rows(some, missing, margins=MARGINS, resampling=FEW)
         assert [(row.measure, row.reason) for row in rows] == [("knowledge", reason), ("evidence", reason)]
+        assert {row.left_out for row in rows} == {200}
     assert reported_rows(some, nothing, resampling=FEW) == ()
+
+
+def kept_with(rows: Iterable[QualityRow]) -> QualityVerdict:
+    return quality_verdict((*rows, quality_row("LMS", 0.0, QualityVerdict.KEPT)))
+
+
+def test_knowledge_that_only_the_model_before_can_be_asked_for_is_not_kept(knows: Run) -> None:
+    """A tokenizer without *she* must not take knowledge out of the verdict."""
+    gap, wide = Measurements({}, {"knowledge": "it cannot be asked"}), dict.fromkeys(MARGINS, 99.0)
+    for before, after, verdict in (
+        (side(knows), side(knows), QualityVerdict.KEPT),
+        (side(knows), gap, QualityVerdict.UNDECIDED),
+        (gap, side(knows), QualityVerdict.KEPT),  # nothing that could be lost is known of the model before
+    ):
+        assert kept_with(knowledge_rows(before, after, margins=wide, resampling=FEW)) is verdict
+    for missing, verdict in ((20, QualityVerdict.KEPT), (22, QualityVerdict.UNDECIDED)):
+        fewer = without_answers(knows, missing)
+        rows = quality_of_runs(knows, fewer, margins={"knowledge": -99.0, "evidence": -99.0}, resampling=FEW)
+        assert [row.left_out for row in rows] == [missing, missing]
+        assert rows[0].reason == f"{missing} sentences were answered by the model before only"
+        assert kept_with(rows) is verdict
+        assert [
+            row.left_out
+            for row in quality_of_runs(
+                fewer, knows, margins={"knowledge": -99.0, "evidence": -99.0}, resampling=FEW
+            )
+        ] == [0, 0]
+
+
+def without_answers(run: Run, count: int) -> Run:
+    """A run whose first sentences could not be asked."""
+    scores = run.scores.with_row_index("place").with_columns(
+        pl.when(pl.col("place") >= count).then(pl.col(name)).alias(name) for name in ("gap", "is_right")
+    )
+    return replace(run, scores=scores.drop("place"))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from evenhand.instruments.regard.analysis import RegardAnalysisOptions
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
@@ -82,6 +82,16 @@ def test_margins_may_be_wider() -> None:
 
 def test_models_that_wrote_nothing_have_no_such_rows() -> None:
     assert regard_quality_rows(measured(None), measured(None), **MARGINS) == ()
+
+
+def test_texts_that_only_the_model_before_could_write_leave_quality_undecided() -> None:
+    before = run_of(VARIED, {"woman": "0", "man": "0"})
+    after = Measurements({}, {REGARD.name: "it writes nothing"})
+    (row,) = regard_quality_rows(measured(before), after, **MARGINS)
+    assert (row.measure, row.verdict, row.reason) == ("distinct-2", "not measured", "it writes nothing")
+    assert row.left_out == 2 * (3 + 5 * 4)
+    assert quality_verdict((row,)) is QualityVerdict.UNDECIDED
+    assert regard_quality_rows(measured(None), measured(before), **MARGINS) == ()
 
 
 def test_the_gap_in_regard_is_a_row_of_bias() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import certificates
@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 import typer
 
+from evenhand.certificate.margins import Margins
+from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import perplexity_row
+from evenhand.certificate.quality_rows import quality_rows
 from evenhand.certificate.seeds import ModelRows, compare_seeds
 from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
 from evenhand.cli.certify import show_certificate
 from evenhand.reporting.certificate.seeds import seeds_words
 from evenhand.reporting.certificate.words import certificate_sentences, quality_words
 from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_inputs import SentenceLosses, TextLosses, UncomparedText
+from evenhand.runs.certificate_inputs import CertificateInputs, SentenceLosses, TextLosses, UncomparedText
 from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
 from evenhand.runs.certificates import Verdict
 from evenhand.runs.held_out_losses import HeldOutLoss
@@ -119,6 +122,27 @@ def test_bits_per_character_stand_in_only_where_too_little_is_read_alike() -> No
     assert passages.measure == "bits per character in passages"
 
 
+def test_classifiers_that_cannot_be_made_leave_quality_undecided() -> None:
+    settings = {"margins": asdict(Margins())}
+    nothing = Measurements({}, {})
+    for answers, verdict, code in (
+        (None, "kept", 0),
+        (UncomparedText(texts=872, reason="the training of the model after diverged"), "undecided", 6),
+    ):
+        found = quality_rows(
+            CertificateInputs(answers=answers, settings=settings),
+            nothing,
+            nothing,
+            margins=asdict(Margins()),
+            resampling=FEW,
+        )
+        (accuracy,) = [row for row in found if row.measure == "accuracy"]
+        also_kept = certificates.quality_row("LMS", 0.0, QualityVerdict.KEPT)
+        assert accuracy.verdict is QualityVerdict.NOT_MEASURED
+        assert quality_verdict((accuracy, also_kept)) == verdict
+        assert shown(accuracy) == code
+
+
 def test_text_that_was_not_given_leaves_nothing_undecided() -> None:
     (row,) = rows(None)
     assert row.verdict is QualityVerdict.NOT_MEASURED
@@ -201,6 +225,6 @@ def test_the_verdict_says_what_was_not_compared() -> None:
     verdict = Verdict(bias=BiasVerdict.LOWERED, quality=quality_verdict(quality))
     words = certificate_sentences(certificates.certificate(quality=quality, verdict=verdict))[1]
     assert words.startswith(
-        "Whether quality was kept is undecided, because perplexity could not be compared on enough of the held-out "
-        "text. "
+        "Whether quality was kept is undecided, because perplexity could not be compared on enough texts or "
+        "items. "
     )

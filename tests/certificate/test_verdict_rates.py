@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import numpy as np
 import polars as pl
@@ -11,12 +13,13 @@ from scipy import stats
 
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.quality_figures import accuracy_of_answers, perplexity_row
+from evenhand.certificate.seeds import ModelRows, compare_seeds
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
 from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
 from evenhand.runs.figures import Figure
 from evenhand.runs.held_out_losses import HeldOutLoss
@@ -300,14 +303,17 @@ def test_where_no_item_changed_the_bound_knows_how_many_there_are(count: int, re
     assert (100 * found.low, 100 * found.high) == pytest.approx((-reach, reach), rel=1e-3)
 
 
-def lms_run(count: int, *, worse: int = 0, scale: float = 1.0) -> Run:
+def lms_run(
+    count: int, *, worse: int = 0, scale: float = 1.0, dataset: str = "tiny", scored: int | None = None
+) -> Run:
     """Items about terms of their own, of which some take nonsense for the likeliest."""
     items = [builders.intra(number, cluster=f"term {number}") for number in range(count)]
     triples = {
         item.id: (0.2 * scale, 0.3 * scale, 0.9 if number < worse else 0.1 * scale)
-        for number, item in enumerate(items)
+        for number, item in enumerate(items[:scored])
     }
-    return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=FEW)
+    benchmark = replace(builders.benchmark(*items), name=dataset)
+    return evaluate(builders.scores(triples), benchmark, resampling=FEW)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +328,54 @@ def test_lms_is_kept_where_enough_items_say_so(count: int, worse: int, verdict: 
     # One and the same model has lost nothing, however few items there are.
     same = lms_of_runs(before, lms_run(count), margin=-2.0, resampling=FEW)
     assert (same.verdict, same.difference.low, same.difference.high) == (QualityVerdict.KEPT, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "margin", "worse", "verdict"),
+    [
+        pytest.param("starter", -2.0, 0, "not measured", id="cannot show what it keeps"),
+        pytest.param("starter", -2.0, 1, "not measured", id="a fall within the margin"),
+        pytest.param("starter", -2.0, 2, "undecided", id="a fall beyond the margin"),
+        pytest.param("starter", -2.0, 48, "lost", id="a loss"),
+        pytest.param("starter", -4.0, 0, "kept", id="a margin that it can show"),
+        pytest.param("starter", -4.0, 1, "undecided", id="which it could have shown"),
+        pytest.param("own items", -2.0, 0, "undecided", id="chosen by somebody"),
+    ],
+)
+def test_the_starter_set_counts_only_for_what_it_can_show(
+    dataset: str, margin: float, worse: int, verdict: str
+) -> None:
+    """96 items without a change exclude 3.8 points, and each of them is worth 1.04."""
+    before = lms_run(96, dataset=dataset)
+    after = lms_run(96, worse=worse, scale=0.9, dataset=dataset)
+    row = lms_of_runs(before, after, margin=margin, resampling=FEW)
+    assert row.verdict == verdict
+    assert row.difference.value == pytest.approx(-100 * worse / 96)
+    assert not row.is_incomplete
+
+
+@pytest.mark.parametrize(("scored", "verdict"), [(290, "kept"), (250, "undecided")])
+def test_items_that_only_the_model_before_can_be_asked_leave_quality_undecided(
+    scored: int, verdict: str
+) -> None:
+    before, after = lms_run(300), lms_run(300, scale=0.9, scored=scored)
+    row = lms_of_runs(before, after, margin=-2.0, resampling=FEW)
+    assert (row.verdict, row.left_out) == ("kept", 300 - scored)
+    assert row.reason == f"{300 - scored} items could be asked of the model before only"
+    assert quality_verdict((row,)) == verdict
+
+
+def test_a_loss_of_some_models_over_the_starter_set_is_one_over_models() -> None:
+    before = lms_run(96, dataset="starter")
+    rows = [
+        lms_of_runs(
+            before, lms_run(96, worse=worse, scale=0.9, dataset="starter"), margin=-2.0, resampling=FEW
+        )
+        for worse in (1, 90, 92, 94, 96, 96, 96)
+    ]
+    assert rows[0].verdict is QualityVerdict.NOT_MEASURED
+    models = [ModelRows(name=str(number), bias=(), quality=(row,)) for number, row in enumerate(rows)]
+    assert compare_seeds("original", models, confidence=0.95).is_quality_lost
 
 
 def test_a_comparison_of_two_models_that_are_always_right_has_the_same_bound() -> None:

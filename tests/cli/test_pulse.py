@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenhand.cli import output, pulse
-from evenhand.cli.pulse import PROGRESS_VARIABLE, Pulse, line_of, seconds_between_lines, signs_of_life
+from evenhand.cli.pulse import PROGRESS_VARIABLE, Pulse, line_of, signs_of_life
 from evenhand.core import progress
 from evenhand.core.progress import Activity, activities, activity
 
@@ -42,36 +42,27 @@ def watched(own: Pulse, clock: Clock, seconds: float) -> Iterator[float]:
         yield clock.now
 
 
-def test_a_log_is_never_silent_for_more_than_two_seconds_of_the_first_minute(clock: Clock) -> None:
+def test_a_log_is_never_silent_for_more_than_two_seconds(clock: Clock) -> None:
     stream = io.StringIO()
     own = Pulse(stream, is_screen=False, clock=clock)
     own.name_command("Auditing gpt2")
     lines: list[float] = [clock.now]
     with activity("loading gpt2"), activity("dequantising the weights"):
-        for now in watched(own, clock, 59):
+        for now in watched(own, clock, 3_600):
             if stream.getvalue().count("\n") >= len(lines):
                 lines.append(now)
 
     gaps = [later - earlier for earlier, later in pairwise(lines)]
-    assert len(lines) > 25
+    assert len(lines) >= 3_600 / 2
     assert max(gaps) <= 2
     assert stream.getvalue().splitlines()[0] == "loading gpt2, dequantising the weights: 2 s so far"
-
-
-def test_a_log_of_an_hour_stays_short(clock: Clock) -> None:
-    stream = io.StringIO()
-    own = Pulse(stream, is_screen=False, clock=clock)
-    for _ in watched(own, clock, 3_600):
-        pass
-    assert [seconds_between_lines(elapsed) for elapsed in (0, 59, 60, 599, 600)] == [2, 2, 10, 10, 60]
-    assert 115 <= stream.getvalue().count("\n") <= 145
 
 
 def test_what_a_command_prints_itself_is_a_sign_of_life(clock: Clock) -> None:
     stream = io.StringIO()
     own = Pulse(stream, is_screen=False, clock=clock)
     for _ in range(20):
-        for _ in watched(own, clock, 1.5):
+        for _ in watched(own, clock, 1.25):
             pass
         own.make_room()
     assert stream.getvalue() == ""
@@ -92,6 +83,17 @@ def test_scoring_shows_its_rate_and_the_time_left(clock: Clock) -> None:
     assert (
         line == "gpt2_association_stereoset_en, scoring: 101 of 400 items, 5 items/s, 59 s left, 20 s so far"
     )
+
+
+def test_a_part_shows_its_rate_while_that_of_the_whole_is_not_known(clock: Clock) -> None:
+    with activity("gpt2_regard", "texts") as whole, activity("writing 58 texts at once", "tokens") as part:
+        whole(52, 120)
+        part(0, 30)
+        clock.now += 4
+        part(12, 30)
+        line = line_of(activities(), command="Auditing gpt2", started=clock.now, now=clock.now)
+    # 12 tokens in 4 s, so 18 / 3 = 6 s are left.
+    assert line == "gpt2_regard, writing 58 texts at once: 12 of 30 tokens, 3 tokens/s, 6 s left, 4 s so far"
 
 
 def test_what_an_earlier_process_had_done_is_no_measure_of_the_speed(clock: Clock) -> None:
@@ -160,7 +162,7 @@ def test_the_first_message_names_the_command(monkeypatch: pytest.MonkeyPatch, cl
     monkeypatch.setattr(pulse, "_pulse", own)
     output.say("Auditing gpt2")
     output.say("Loading gpt2")
-    for _ in watched(own, clock, 3):
+    for _ in watched(own, clock, 2.5):
         pass
     assert stream.getvalue() == "Auditing gpt2: 2 s so far\n"
 

@@ -177,7 +177,7 @@ def test_the_first_evaluation_of_a_page_can_be_pasted_in_a_clone(
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
-def test_pages_say_where_the_files_of_their_commands_are(page: Path) -> None:
+def test_pages_say_where_the_files_of_their_commands_are_before_the_first(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     given = " ".join(re.findall(r"<!-- output: (.+?) -->", text))
     used = [
@@ -186,7 +186,9 @@ def test_pages_say_where_the_files_of_their_commands_are(page: Path) -> None:
         if re.search(rf"(?<![\w/-]){path.name}", given)
     ]
     if used:
-        assert "`docs/files`" in text, f"{used[0]} is used, and nobody is told where it is"
+        place = re.search(rf"<!-- output: .*(?:{'|'.join(map(re.escape, used))})", text)
+        assert place is not None
+        assert "`docs/files`" in text[: place.start()], f"{used[0]} is used before the page says where it is"
     if re.search(r"(?<![\w/-])simulated-\w+\.json", given):
         assert f"cp {EXAMPLE_SCORES}/*.json ." in text
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pytest
+from interval_worlds import Losses, World, document_worlds
 from person_sentences import outcome_of, read_person_sentences
 from twin_sentences import NATURAL, TRAP, tally_of
 
+from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.data.annotation_files import AnnotationColumns, read_annotations
 from evenhand.data.datasets import bundled_calibration
 from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
@@ -27,8 +29,10 @@ from evenhand.instruments.regard.analysis import analyse_regard
 from evenhand.regard.agreement import annotator_agreement
 from evenhand.regard.persons import person_words, shipped_pairs, starter_file, versions_of
 from evenhand.regard.texts import read_regard_texts
+from evenhand.reporting.certificate.words import quality_words
 from evenhand.reporting.numbers import unsigned
 from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT
+from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import score_interval
 from evenhand.text.lexicons import load_lexicon
@@ -180,7 +184,145 @@ def mended_twins() -> str:
     return f"so that {english} of the misleading English ones and {german or 'none'} of the German ones are still wrong"
 
 
+def table_of(name: str, marker: str) -> list[tuple[str, ...]]:
+    """The cells of all rows between the markers of a page."""
+    text = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+    block = text.partition(f"<!-- begin {marker} -->")[2].partition(f"<!-- end {marker} -->")[0]
+    return [tuple(line.strip("| ").split(" | ")) for line in block.splitlines() if line.startswith("| ")]
+
+
+def figures(cell: str) -> list[float]:
+    """The one or two figures of a cell, in percent."""
+    return [float(own) for own in cell.removesuffix("%").split("–")]
+
+
+def column_range(rows: Iterable[tuple[str, ...]], column: int) -> tuple[float, float]:
+    """The smallest and the largest figure."""
+    found = [own for row in rows for own in figures(row[column])]
+    return min(found), max(found)
+
+
+HELD, BELOW = 2, 3
+"""Columns of the table of intervals."""
+
+
+def coverage_of(*measures: str, skewed: bool = True) -> str:
+    """How often the intervals of measures held the truth."""
+    rows = [row for row in table_of("intervals", "table") if row[0] in measures and len(row) > BELOW]
+    low, high = column_range((row for row in rows if skewed or "skewed" not in row[1]), HELD)
+    return f"in {low:.1f} to {high:.1f}"
+
+
+def coverage_in_short() -> str:
+    """The summary above the table of intervals."""
+    parts = ("MALoR", "base rate", "spread")
+    differences = [f"{part}, difference{pair}" for part in parts for pair in ("", " of paired models")]
+    return (
+        f"ICAT is held {coverage_of('ICAT')}, shares of 97% {coverage_of('SS')}, MALoR "
+        f"{coverage_of('MALoR', skewed=False)} where leans of occupations are normal, its base rate "
+        f"{coverage_of('base rate')}, its spread {coverage_of('spread')}, differences of the three "
+        f"{coverage_of(*differences)}, the evidence kept {coverage_of('evidence kept')}, the difference of knowledge "
+        f"{coverage_of('knowledge, difference')}, macro ICAT corrected {coverage_of('macro ICAT corrected')}."
+    )
+
+
+def wrongly_kept(effects: str, *documents: str) -> str:
+    """How often perplexity is called kept at a loss of the margin."""
+    rows = [row for row in table_of("intervals", "table") if row[0] == "perplexity"]
+    own = [row for row in rows if row[1].endswith(f"effects: {effects}") and row[1].startswith(documents)]
+    low, high = column_range(own, BELOW)
+    return f"{low:.1f}%" if low == high else f"{low:.1f}% to {high:.1f}%"
+
+
+def wrongly_kept_perplexity() -> str:
+    """Of the certificate. Of 12 documents 0.9 to the power of 12 have none of a tenth."""
+    many = wrongly_kept("one in ten", "60 documents, effects", "60 documents of very", "100 documents")
+    few_long = wrongly_kept("one in ten", "60 documents, a few")
+    return (
+        f"at most 4% for perplexity (5 to 100 documents; {wrongly_kept('normal', '')} where the losses of documents "
+        f"are normal, {wrongly_kept('exponential', '')} where they are exponential). A loss that one document in ten "
+        f"bears is another matter: 60 documents or more show it ({many}, but {few_long} where a few of them are very "
+        f"long), and of 12 documents {0.9**12:.0%} have none of a tenth"
+    )
+
+
+def wrongly_biased() -> str:
+    """How often the exact binomial test calls a neutral model biased."""
+    (row,) = (row for row in table_of("intervals", "table") if row[0] == "0.1" and figures(row[1])[0] > 20)
+    return f"it calls some {round(figures(row[1])[0], -1):.0f} of 100 neutral models biased"
+
+
+REGARD_HOLDS, REGARD_TEST, REGARD_SHOWN = 3, 8, 9
+
+
+def one_in_ten_contexts(*contexts: int) -> list[tuple[str, ...]]:
+    """Rows of regard without a gap, in contexts of which one in ten is far off."""
+    names = [f"right, {count} contexts, one in ten far off" for count in contexts]
+    return [row for row in table_of("regard-analysis", "coverage") if row[0] == "0" and row[1] in names]
+
+
+def false_gaps() -> str:
+    """How often the sign flips alone, and both together, call chance a gap."""
+    rows = one_in_ten_contexts(30, 60)
+    (low, high), (least, most) = (column_range(rows, place) for place in (REGARD_TEST, REGARD_SHOWN))
+    return (
+        f"it alone finds one in {low:.0f} to {high:.0f} of 100 studies of 30 to 60 contexts, both together in "
+        f"{least:.0f} to {most:.0f}"
+    )
+
+
+def gaps_of_few_contexts() -> str:
+    """What the table of regard says about ten contexts and thirty."""
+    (few,), (many,) = one_in_ten_contexts(10), one_in_ten_contexts(30)
+    held, shown = ([figures(row[place])[0] for row in (few, many)] for place in (REGARD_HOLDS, REGARD_SHOWN))
+    return (
+        f"Of ten contexts of which one in ten is far off, intervals hold {held[0]:.0f}%** and false alarms are "
+        f"{shown[0]:.0f}%: every third such sample has none of the far ones, and nothing in it tells. With 30 contexts "
+        f"intervals hold {held[1]:.0f}%, and {shown[1]:.0f}% are false alarms."
+    )
+
+
+def unseen_contexts() -> str:
+    """What a sample misses in one of twenty cases: 0.95 to the power of 59 is below 0.05, and of 58 above."""
+    return (
+        "claims about fewer than 59 contexts come with the share of contexts that such a sample misses in one of "
+        f"twenty cases: {1 - 0.05**0.1:.0%} for ten."
+    )
+
+
+def needless_limits() -> str:
+    """How often confusions are given up that are rightly undone: by a fixed limit, and beyond chance."""
+    rows = [row for row in table_of("regard-analysis", "guard") if row[0] == "as on the sample"]
+    (_, fixed), (_, by_chance) = (column_range(rows, place) for place in (4, 6))
+    return (
+        f"gives up in up to {fixed:.0f}% of the studies in which undoing is right; beyond chance it is at most "
+        f"{by_chance:.0f}%."
+    )
+
+
+def found_limits() -> str:
+    """How often a classifier that errs less is found."""
+    rows = table_of("regard-analysis", "guard")
+    low, high = column_range(
+        (
+            row
+            for row in rows
+            if row[0] in ("never", "half as often") and row[1] in ("1%", "5%") and row[2] == "300"
+        ),
+        6,
+    )
+    return f"is found in {low:.0f} to {high:.0f}% of the studies with 300 labels and a rare label (1 or 5%)"
+
+
 CLAIMS = [
+    pytest.param("intervals", coverage_in_short, id="coverage_in_short"),
+    pytest.param("certificate", wrongly_kept_perplexity, id="wrongly_kept_perplexity"),
+    pytest.param("concepts", wrongly_biased, id="wrongly_biased"),
+    pytest.param("regard-analysis", false_gaps, id="false_gaps"),
+    pytest.param("regard-analysis", gaps_of_few_contexts, id="gaps_of_few_contexts"),
+    pytest.param("regard-analysis", unseen_contexts, id="unseen_contexts"),
+    pytest.param("regard-analysis", needless_limits, id="needless_limits"),
+    pytest.param("regard-analysis", found_limits, id="found_limits"),
     pytest.param("agreement", keyed_texts, id="keyed_texts", marks=GERMAN),
     pytest.param("agreement", first_keyed_texts, id="first_keyed_texts", marks=GERMAN),
     pytest.param("counterfactual", mended_twins, id="mended_twins", marks=GERMAN),
@@ -198,6 +340,23 @@ CLAIMS = [
 @pytest.mark.parametrize(("name", "claim"), CLAIMS)
 def test_a_claim_is_what_the_package_gives(name: str, claim: Callable[[], str]) -> None:
     assert claim() in page(name)
+
+
+@pytest.mark.parametrize("world", list(document_worlds()), ids=lambda world: world.scores)
+def test_a_loss_at_the_margin_is_called_kept_in_at_most_4_percent_or_the_verdict_has_its_limit(
+    world: World[Losses],
+) -> None:
+    (row,) = (row for row in table_of("intervals", "table") if row[:2] == ("perplexity", world.scores))
+    if figures(row[BELOW])[0] <= 4.0:
+        return
+    generator = np.random.default_rng(8)
+    kept = 0
+    while kept < 20:
+        before, after, documents = world.draw(generator)
+        judged = perplexity_row(before, after, margin=1.0, resampling=Resampling(), documents=documents)
+        if judged.verdict is QualityVerdict.KEPT:
+            kept += 1
+            assert "such documents have could go unseen" in quality_words(judged, level="95%")
 
 
 @GERMAN
@@ -313,14 +472,31 @@ def test_agreement_on_published_votes_is_as_the_pages_say(
         assert f"{said} on {len(found.consensus):,} sentences" in page("regard-german")
 
 
-@GERMAN
-def test_how_many_pairs_check_a_german_classifier_is_as_the_page_says() -> None:
-    (pair,) = shipped_pairs("de")
-    texts = read_regard_texts([starter_file("de")]).rows.texts
-    first, _, _ = versions_of(texts, pair, person_words("de"))
-    assert f"Its own bias, with {len(first)} pairs of sentences about a woman and a man" in page(
-        "regard-german"
-    )
+@pytest.mark.parametrize(
+    ("name", "language", "said"),
+    [
+        pytest.param(
+            "regard-german",
+            "de",
+            "Its own bias, with {} pairs of sentences about a woman and a man:",
+            marks=GERMAN,
+        ),
+        (
+            "regard-real",
+            "en",
+            "`evenhand regard check` with {} pairs of sentences: *The woman* and *The man*",
+        ),
+    ],
+)
+def test_how_many_pairs_check_a_classifier_and_how_far_their_interval_reaches(
+    name: str, language: str, said: str
+) -> None:
+    """Where no pair differs, the interval of n pairs is that of n items of which none changed."""
+    (pair,) = shipped_pairs(language)
+    texts = read_regard_texts([starter_file(language)]).rows.texts
+    pairs = len(versions_of(texts, pair, person_words(language))[0])
+    reach = f"{untouched_reach(pairs):.1f}"
+    assert f"{said.format(pairs)} 0.0 [−{reach}, {reach}] points, passed" in page(name)
 
 
 @pytest.mark.parametrize(

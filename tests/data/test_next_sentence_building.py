@@ -239,6 +239,13 @@ def test_pairs_that_were_changed_are_refused(tmp_path: Path) -> None:
         )
         with pytest.raises(DatasetError, match="pairs without a sentence or an answer"):
             list(record.frames("train"))
+    recorded = pairs.record.train_pairs
+    for changed, count in ((frame.clear(), 0), (frame.head(3), 3), (pl.concat([frame, frame]), 2 * recorded)):
+        changed.write_parquet(path)
+        shards = pairs.record.shards | {path.name: sha256_of_file(path)}
+        sealed = replace(pairs, record=pairs.record.model_copy(update={"shards": shards}))
+        with pytest.raises(DatasetError, match=f"{count} pairs for training, and its record says {recorded}"):
+            list(sealed.frames("train"))
     with pytest.raises(DatasetError, match="no folder of next-sentence pairs"):
         open_next_sentence_pairs(tmp_path)
     path.unlink()

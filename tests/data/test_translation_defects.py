@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,29 @@ def test_words_of_the_source_that_are_still_there_are_found_and_names_are_not() 
     assert ids(left, source, "untranslated") == ("inter-1",)
     clean = ("Es riecht.", "Es duftet.", "Sieben.")
     assert ids(inter(1, language="de", context=named.context, texts=clean), source, "untranslated") == ()
+
+
+@pytest.mark.parametrize("loan", ["hula hoop", "summa cum laude", "rock and roll"])
+def test_loans_of_several_words_are_not_untranslated(loan: str) -> None:
+    source = inter(1, context=f"The tailor knows {loan} by heart.")
+    translated = inter(1, language="es", context=f"El sastre conoce {loan} de memoria.")
+    assert ids(translated, replace(source, candidates=translated.candidates), "untranslated") == ()
+
+
+def test_names_and_loans_that_other_languages_have_are_not_untranslated_words() -> None:
+    pytest.importorskip("simplemma")
+    source = intra(1, context="A BLANK.", fills=("tortilla", "iPad", "wartorn"))
+    translated = intra(1, language="tr", target="ev", context="Bir BLANK.", fills=("tortilla", "iPad", "ev"))
+    assert ids(translated, source, "untranslated-word") == ()
+    left = intra(1, language="tr", target="ev", context="Bir BLANK.", fills=("tortilla", "iPad", "wartorn"))
+    assert ids(left, source, "untranslated-word") == ("intra-1",)
+
+
+def test_checks_that_are_often_wrong_leave_no_item_out() -> None:
+    report = check_translation(benchmark(intra(1, language="de"), language="de"), benchmark(intra(1)))
+    flagged = {found.defect.name: found.defect.flagged for found in report.findings}
+    assert not any(flagged.get(name) for name in ("length-ratio", "untranslated-word"))
+    assert flagged["untranslated"]
 
 
 def test_candidates_and_targets_that_nobody_translated_are_found() -> None:

@@ -10,11 +10,13 @@ import pytest
 from evenhand.core.probes import Occupation, OccupationForm
 from evenhand.instruments.malor.estimates import (
     LogRatios,
+    base_rate,
     correlation,
     field_estimates,
     malor,
     malor_estimate,
     signed_estimate,
+    spread,
     spread_estimate,
 )
 from evenhand.stats.resampling import Resampling
@@ -55,6 +57,10 @@ def test_nothing_asked_is_undefined_and_not_zero() -> None:
     estimate = malor_estimate(ratios((NAN, NAN)), resampling=FEW)
     assert not estimate.defined
     assert estimate.reason
+    parts = [
+        part(ratios((NAN, NAN))) for part in (malor, base_rate, spread)
+    ]  # a warning would be an error here
+    assert all(map(math.isnan, parts))
 
 
 def test_fields_have_the_signed_mean_of_their_occupations() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from gguf_builder import write_gguf
 from running import Command
+from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.models import gguf_cache
 from evenhand.models.gguf_cache import LIMIT_VARIABLE, clear_cache, kept_folder, kept_models
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.model_files import save_model
 from evenhand.models.references import ModelError, ModelRef
 
 
@@ -128,3 +134,63 @@ def test_the_command_lists_and_clears(files: list[Path], run_evenhand_here: Comm
     assert cleared["freed"] == facts["size"] > 0
     assert kept_models() == []
     assert clear_cache() == 0
+
+
+def test_a_full_disk_costs_nothing_and_leaves_nothing(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("transformers.modeling_utils.safe_save_file", full)
+    model = load(files[0])
+    assert model.score_texts(["The man saw cats."])
+    assert list(gguf_cache.cache_folder().iterdir()) == []
+    with pytest.raises(OSError, match="No space left") as problem:
+        save_model(model.loaded.model, model.tokenizer, files[0].parent / "full")
+    assert problem.value.errno == errno.ENOSPC
+
+
+def test_a_model_that_cannot_be_written_as_a_folder_is_read_anew(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gguf_cache, "_is_same_tokenizer", lambda one, _: one.no_such_thing)
+    assert load(files[0]).score_texts(["The man saw cats."])
+    assert kept_models() == []
+
+
+def test_two_processes_read_one_file_at_once(files: list[Path]) -> None:
+    program = (
+        "import sys; from evenhand.models import gguf_cache; gguf_cache.MIN_BYTES = 0;"
+        "from evenhand.models.language_model import load_language_model as load;"
+        "from evenhand.models.references import ModelRef;"
+        "model = load(ModelRef(id=sys.argv[1], device='cpu'));"
+        "print(model.score_texts(['The man saw cats.'])[0].log_probabilities)"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", program, str(files[0])], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    answers = [process.communicate(timeout=600)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert (
+        answers[0]
+        == answers[1]
+        == f"{load(files[0]).score_texts(['The man saw cats.'])[0].log_probabilities}\n"
+    )
+    (kept,) = kept_models()
+    assert [own.name for own in gguf_cache.cache_folder().iterdir()] == [kept.folder.name]
+
+
+def test_a_file_of_the_same_size_and_time_under_the_same_name_is_read_anew(files: list[Path]) -> None:
+    expected = load(files[1]).score_texts(["The man saw cats."])
+    load(files[0])
+    before = files[0].stat()
+    content = bytearray(files[0].read_bytes())
+    content[-1] ^= 1  # of the last weights
+    files[0].write_bytes(bytes(content))
+    os.utime(files[0], ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert files[0].stat().st_size == before.st_size
+    assert kept_folder(files[0]) is None
+    files[0].write_bytes(files[1].read_bytes())
+    assert load(files[0]).score_texts(["The man saw cats."]) == expected

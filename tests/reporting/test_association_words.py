@@ -66,13 +66,30 @@ def run_with_sense(right: int, *, of: int) -> Run:
             12,
             "only 0.0% of the time, less often than guessing would (50). The scores do not follow meaning",
         ),
-        (98, 200, "only 49.0% of the time, less often than guessing would (50). The scores do not follow"),
+        # By hand: 1.96 standard errors of a share of half of 200 items are 6.9 points, of 65% 6.6 and of 68% 6.5.
+        (98, 200, "only 49.0% of the time (95% interval 4"),
+        (
+            98,
+            200,
+            "; guessing gives 50). It is not shown that the scores follow meaning, so the lean above says",
+        ),
+        (104, 200, "only 52.0% of the time (95% interval 4"),
         (
             104,
             200,
-            "only 52.0% of the time, hardly more often than guessing would (50). The scores do not follow",
+            "; guessing gives 50). It is not shown that the scores follow meaning, so the lean above says",
         ),
-        (130, 200, "65.0% of the time (guessing gives 50): the items are understood only in part"),
+        (116, 200, "58.0% of the time (95% interval 5"),
+        (
+            116,
+            200,
+            "; guessing gives 50): the items are understood only in part, so read the lean with care.",
+        ),
+        (
+            136,
+            200,
+            "; guessing gives 50): the items are perhaps understood only in part, so read the lean with",
+        ),
         (200, 200, "every time (guessing gives 50), so the scores follow meaning and the lean can be read."),
         (
             1,
@@ -83,6 +100,21 @@ def run_with_sense(right: int, *, of: int) -> Run:
 )
 def test_sense_is_told_from_guessing_by_its_interval(right: int, of: int, said: str) -> None:
     assert said in interpret_association(run_with_sense(right, of=of)).sentences[2]
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "verdict"),
+    [
+        (0, 12, "The scores do not follow meaning"),
+        (98, 200, "The scores are not shown to follow meaning"),
+        (104, 200, "The scores are not shown to follow meaning"),
+        (7, 12, "Not enough data to say"),
+    ],
+)
+def test_that_scores_do_not_follow_meaning_is_said_only_below_guessing(
+    right: int, of: int, verdict: str
+) -> None:
+    assert interpret_association(run_with_sense(right, of=of)).verdict == verdict
 
 
 def test_few_items_that_are_all_right_are_not_called_guesses() -> None:

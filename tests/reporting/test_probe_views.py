@@ -203,7 +203,7 @@ def test_the_other_tests_are_read_beside_what_is_neutral(rest: str) -> None:
 
 
 def test_direct_bias_within_what_random_directions_give_shows_nothing() -> None:
-    assert "No more than a random direction would show" in reading(
+    assert "Not shown to be more than random directions give" in reading(
         probe_runs.direct_bias(value=0.05, chance=0.04)
     )
 

@@ -8,29 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ordinal_coverage import SIDES, THRESHOLDS, planted_labels
 from scipy import special, stats
 
 from evenhand.stats import ordinal
 from evenhand.stats.ordinal import NoOrdinalFitError, OrdinalFit, fit_ordinal
 from evenhand.stats.resampling import Floats
-
-SIDES = np.array([0.5, -0.5])
-THRESHOLDS = np.array([-0.7, 0.9])
-
-
-def planted_labels(
-    generator: np.random.Generator,
-    *,
-    contexts: int = 10,
-    texts: int = 60,
-    effect: float = 0.0,
-    deviations: tuple[float, float] = (0.5, 0.4),
-) -> Floats:
-    """Texts by context, group and label, drawn from the model itself."""
-    intercepts, slopes = (generator.normal(0, own, (contexts, 1)) for own in deviations)
-    below = special.expit(THRESHOLDS - (SIDES * (effect + slopes) + intercepts)[..., None])
-    shares = np.diff(below, prepend=0.0, append=1.0)
-    return generator.multinomial(texts, shares).astype(float)
 
 
 def fit_with_statsmodels(counts: Floats) -> Any:

@@ -229,7 +229,7 @@ def spoiled_items() -> list[Association]:
     grammar = "Da lebt judge 9, eine {}."
     contexts = {
         "inter-3": "Da lebt smith 3 " + "und lebt und lebt " * 9 + "dort.",
-        "inter-4": "Da lebt clerk 4 there sits quietly.",
+        "inter-4": "Da lebt clerk 4 there sits very quietly.",
         "intra-9": grammar.format("BLANK"),
     }
     items = [replace(item, context=contexts.get(item.id, item.context)) for item in items_in("de")]
@@ -250,7 +250,7 @@ def spoiled_items() -> list[Association]:
 def test_the_sensitivity_table_of_a_run_leaves_out_what_the_checks_of_translations_flag(task: str) -> None:
     items, source = spoiled_items(), builders.benchmark(*items_in("en"))
     # The source of one item has the words that its translation still has.
-    left = {"inter-4": "There sits clerk 4 there sits quietly."}
+    left = {"inter-4": "There sits clerk 4 there sits very quietly."}
     source = replace(
         source, items=tuple(replace(item, context=left.get(item.id, item.context)) for item in source)
     )
@@ -275,7 +275,8 @@ def test_the_sensitivity_table_of_a_run_leaves_out_what_the_checks_of_translatio
     assert result.sensitivity.result.n == len(own)
     assert result.sensitivity.result.SS.value == pytest.approx(expected)
     wanted = {name for name, item in SPOILED.items() if task == "overall" or item.startswith(task[:5])}
-    assert wanted <= set(result.sensitivity.defects)
+    assert wanted - {"length-ratio"} <= set(result.sensitivity.defects)
+    assert "length-ratio" not in result.sensitivity.defects, "a note leaves no item out"
 
 
 def test_a_run_without_a_source_is_the_run_that_it_was() -> None:

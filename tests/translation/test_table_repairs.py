@@ -53,11 +53,11 @@ def test_tags_come_back_where_it_is_clear_what_was_one(text: str, original: str,
 def test_problems_of_rows_are_found_beside_the_source() -> None:
     source = document(
         "id,sent_more,sent_less\na,The women there are late.,The men there are late.\n"
-        "b,Old people walk slowly there.,Young people walk slowly there.\nc,Same.,Same.\n"
+        "b,Old people walk rather slowly there.,Young people walk rather slowly there.\nc,Same.,Same.\n"
     )
     table = document(
         "id,sent_more,sent_less\na,Llegan tarde.,Llegan tarde.\n"
-        "b,Los viejos walk slowly there.,Los jóvenes van despacio.\nc,Igual.,Igual.\n"
+        "b,Los viejos walk rather slowly there.,Los jóvenes van despacio.\nc,Igual.,Igual.\n"
     )
     found = {row: list(names) for row, names in table_problems(table, source).items()}
     assert found == {"a": [EQUAL_TEXTS], "b": ["untranslated"]}

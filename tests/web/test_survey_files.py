@@ -164,7 +164,7 @@ def test_spreadsheets_find_no_formula_in_what_people_wrote(
 ) -> None:
     small_survey(database)
     person = began(visitor, subject="@home")
-    written = ["=1+2 ideas of somebody", "+49 ideas of somebody", "-- somebody with ideas"]
+    written = ["＝1+2 ideas of somebody", "+49 ideas of somebody", "-- somebody with ideas"]
     for text in written:
         person.send(choice="keep", answer=text)
     csv_file, parquet, codebook, _ = write_survey(export_survey(database, SURVEY), tmp_path)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
+from evenhand.core.items import Task
+from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.runs.run import open_run, run_name
 from evenhand.stats.resampling import Resampling
 
@@ -82,6 +85,18 @@ def test_audits_of_a_model_on_other_data_or_samples_lie_side_by_side(tmp_path: P
             {"resampling": Resampling(resamples=200, seed=7)},
             "the number of resamples (100 there, 200 now); the seed (20210801 there, 7 now)",
         ),
+        (
+            "lab:masked",
+            {"score": "pll"},
+            "the scoring of intrasentence (stepwise-blank, mean-prob there, pll now)",
+        ),
+        ("lab:masked", {"inter": "pll"}, "the scoring of intersentence (next-sentence there, pll now)"),
+        (
+            "lab:masked",
+            {"tasks": (Task.INTRASENTENCE,)},
+            "the scoring of intersentence (next-sentence there, none now)",
+        ),
+        ("lab:decoder", {"inter": "c"}, "the scoring of intersentence (continuation d there, c now)"),
     ],
 )
 def test_what_differs_is_said_before_a_model_is_loaded(
@@ -119,6 +134,30 @@ def test_another_model_is_told_by_its_files(
     with pytest.raises(EvenhandError) as refused:
         eh.audit(ref, options=SMALL, name="mine", out=tmp_path)
     assert difference in str(refused.value)
+
+
+def test_defaults_that_are_given_by_name_are_the_same_run(tmp_path: Path) -> None:
+    first = eh.audit("lab:masked", options=SMALL, name="mine", out=tmp_path)
+    named = replace(SMALL, score="mean-prob", inter="next-sentence", tasks=tuple(Task))
+    again = eh.audit("lab:masked", options=named, name="mine", out=tmp_path)
+    assert again.record.fingerprint == first.record.fingerprint
+
+
+def test_a_way_after_a_context_that_a_method_does_not_name_is_left_to_the_model() -> None:
+    methods = dict.fromkeys(map(str, Task), "denoising, mean-prob")
+    present: Any = SimpleNamespace(scoring=SimpleNamespace(methods=methods))
+    assert ASSOCIATION.other_scoring(present, replace(SMALL, inter="d", score="mean-prob")) == {}
+    assert ASSOCIATION.other_scoring(present, replace(SMALL, score="sum-log")) == {"intrasentence": "sum-log"}
+
+
+def test_a_task_that_a_run_lacks_is_said_before_a_model_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only = replace(SMALL, tasks=(Task.INTRASENTENCE,))
+    eh.audit("lab:masked", options=only, name="mine", out=tmp_path)
+    forbid_loading(monkeypatch)
+    with pytest.raises(EvenhandError, match=r"scoring of intersentence \(none there, asked for now\)\."):
+        eh.audit("lab:masked", options=replace(SMALL, tasks=tuple(Task)), name="mine", out=tmp_path)
 
 
 def test_what_only_the_loaded_model_tells_is_said_then(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from evenhand.instruments.malor.comparison import shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.models.references import ModelError
 from evenhand.runs.certificate_bias import BiasRow
 from evenhand.runs.certificates import LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
@@ -84,6 +85,23 @@ def refuse_unknown_figures(rows: Sequence[KeyedRow], trained: Sequence[str]) -> 
     for name in trained:
         if not any(keyed.is_about([name]) for keyed in rows):
             raise UnknownNameError("figure", name, [keyed.key for keyed in rows])
+
+
+def refuse_unasked_experiments(
+    rows: Sequence[KeyedRow], before: Measurements, experiments: Sequence[str]
+) -> None:
+    """Refuse a model that cannot be asked what it was trained for and the original can.
+
+    Raises:
+        ModelError: If it is so; what is left would say nothing about the mitigation as a whole.
+    """
+    asked = {figure.group[0] for run in before.runs.values() for figure in run.figures if figure.group}
+    for name in experiments:
+        if name in asked and not any(keyed.is_about([name]) for keyed in rows):
+            raise ModelError(
+                f"The model after was trained for {name}, and only the model before can be asked for it. Compare how "
+                "both tokenizers read its terms, or name what is to be judged with --trained."
+            )
 
 
 def groups_of(run: Run) -> dict[str, tuple[str, str]]:

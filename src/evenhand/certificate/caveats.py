@@ -6,7 +6,7 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.instruments.gate import LEFT_OUT
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_bias import HELD_OUT
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.runs.certificates import Certificate
 from evenhand.runs.run import INSTRUMENTS
 
@@ -106,6 +106,12 @@ def _about_sample(certificate: Certificate) -> list[str]:
     return caveats
 
 
+def _lacking(row: QualityRow) -> str:
+    if row.verdict is not QualityVerdict.NOT_MEASURED:
+        return "Measured in part"
+    return "Not judged" if row.difference.defined else "Not measured"
+
+
 def _about_scope(certificate: Certificate) -> list[str]:
     caveats = []
     mitigation = certificate.mitigation
@@ -135,9 +141,5 @@ def _about_scope(certificate: Certificate) -> list[str]:
     if certificate.before.planted or certificate.after.planted:
         caveats.append("These are calibration models of the lab, not language models for use.")
     return caveats + [
-        f"Not measured: {row.measure}, because {row.reason}."
-        if row.verdict is QualityVerdict.NOT_MEASURED
-        else f"Measured in part: {row.measure}, because {row.reason}."
-        for row in certificate.quality
-        if row.reason
+        f"{_lacking(row)}: {row.measure}, because {row.reason}." for row in certificate.quality if row.reason
     ]

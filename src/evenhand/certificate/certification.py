@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from evenhand.certificate.baseline import shifted_measurer, trivial_baseline
-from evenhand.certificate.bias import bias_rows, refuse_unknown_figures
+from evenhand.certificate.bias import bias_rows, refuse_unasked_experiments, refuse_unknown_figures
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.derivation import MALOR_INSTRUMENT, data_digests, derived_fields
 from evenhand.certificate.kept_answers import MEASURE_ANEW
@@ -150,6 +150,8 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
+    if mitigation and not plan.trained:
+        refuse_unasked_experiments(rows, before, mitigation.experiments)
     inputs = _inputs(plan, (ours, theirs), (before, after), mitigation)
     refuse_same_answers(pair, before, after, inputs, taken_over=ours.taken_over)
     derived = derived_fields(rows, before, after, inputs, resampling=plan.resampling)
@@ -247,15 +249,13 @@ def _inputs(
     """What the certificate is made from beside its runs; what is read of text is kept, and not read twice."""
     held_out = held_out_losses(*measurers, plan.held_out)
     passages = passage_losses(*measurers, plan.passages)
-    answers, no_answers = classifier_answers(*measurers, plan)
     return CertificateInputs(
         gaps={side: dict(own.gaps) for side, own in zip((BEFORE, AFTER), measured, strict=True)},
         chosen_as_trained=plan.trained,
         mitigation=mitigation,
         held_out=held_out,
         passages=passages,
-        answers=answers,
-        no_answers=no_answers,
+        answers=classifier_answers(*measurers, plan),
         settings=_settings(plan),
     )
 

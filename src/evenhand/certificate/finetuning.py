@@ -70,23 +70,24 @@ def finetuned_answers(
     classifier = new_classifier(model, len(limited.classes), seed=seed)
     pad = classifier.config.pad_token_id
     encode = _encoder(model, limited.classes)
-    train(
-        classifier,
-        [encode(example) for example in limited.train],
-        collate=lambda rows: _collated(rows, pad),
-        loss=lambda own, batch: own(**batch).loss,
-        plan=TrainingPlan(
-            steps=steps,
-            batch_size=plan.batch_size,
-            learning_rate=plan.learning_rate,
-            warmup_steps=steps // 10,
-            seed=seed,
-            device=model.loaded.device.type,
-            one_thread=False,
-        ),
-        report=report,
-    )
-    return _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
+    with model.loaded.products.in_use():
+        train(
+            classifier,
+            [encode(example) for example in limited.train],
+            collate=lambda rows: _collated(rows, pad),
+            loss=lambda own, batch: own(**batch).loss,
+            plan=TrainingPlan(
+                steps=steps,
+                batch_size=plan.batch_size,
+                learning_rate=plan.learning_rate,
+                warmup_steps=steps // 10,
+                seed=seed,
+                device=model.loaded.device.type,
+                one_thread=False,
+            ),
+            report=report,
+        )
+        return _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
 
 
 def _encoder(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.quality_figures import asked_of_one
 from evenhand.core.settled import PronounRole
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE
 from evenhand.instruments.knowledge.quality import (
@@ -42,7 +43,12 @@ def knowledge_rows(
     if runs is None:
         reason = before.gaps.get(KNOWLEDGE.name) or after.gaps.get(KNOWLEDGE.name)
         return tuple(
-            not_judged(measure, reason or "the plan has no settled sentences", margin=worst[measure])
+            not_judged(
+                measure,
+                reason or "the plan has no settled sentences",
+                margin=worst[measure],
+                left_out=asked_of_one(before, after, KNOWLEDGE.name),
+            )
             for measure in (MEASURE, EVIDENCE)
         )
     return KNOWLEDGE.quality_rows(*runs, margins=worst, resampling=resampling)

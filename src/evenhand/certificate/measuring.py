@@ -29,6 +29,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import SCORE_SHIFTS, TakenOver
+from evenhand.runs.estimates_again import refuse_other_estimates
 from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
 from evenhand.runs.records import RECORD_FILE, RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run, read_record
@@ -150,6 +151,7 @@ class ModelMeasurer:
         run = keep_run(preparation, place, progress=progress)
         if self._is_new(place) and measured:
             asked = refuse_other_answers(run, preparation, self.model, place=place, generator=self._generator)
+            refuse_other_estimates(run, place)
             self._take_over(name, measured, asked)
         return run
 

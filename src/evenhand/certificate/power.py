@@ -16,13 +16,13 @@ import numpy as np
 
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.certificate.quality_figures import ACCURACY
-from evenhand.instruments.association.comparison import LMS_MEASURE
+from evenhand.instruments.association.comparison import LMS_MEASURE, too_few_items
 from evenhand.instruments.association.instrument import AuditOptions, benchmark_of
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions, settled_of
 from evenhand.instruments.knowledge.quality import AGREEMENT, EVIDENCE, MEASURE
 from evenhand.instruments.regard.results import NAME as REGARD
 from evenhand.runs.certificate_power import PowerCase, QualityPower
-from evenhand.runs.certificate_quality import PERCENT, POINTS
+from evenhand.runs.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS
 from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.power import MarginTest, MeanTest, ShareTest, needed_units, provable_margin
 from evenhand.stats.score_intervals import effective_items
@@ -40,6 +40,7 @@ EVIDENCE_DEVIATIONS = (0.25, 0.5)
 SHARE_WITH_PRONOUN = 0.5
 """Of the pairs whose continuations have a pronoun."""
 
+_UNKNOWN_SHARE = "how much it varies depends on the models"
 _WITHOUT_PLAN = "how much it varies depends on the texts that both models write"
 
 
@@ -106,6 +107,7 @@ def _perplexities(plan: CertificatePlan, *, is_decoder: bool) -> Iterator[Qualit
         )
         return
     yield _on_text(PERPLEXITY, plan.held_out, plan)
+    yield _not_measured(SPECIAL_TOKENS, "sentences", plan.margins.special, POINTS, _UNKNOWN_SHARE)
     if plan.passages is not None and is_decoder:
         yield _on_text(PERPLEXITY_IN_PASSAGES, plan.passages, plan, single="passages")
 
@@ -131,8 +133,14 @@ def _on_text(
 def _association(plan: CertificatePlan) -> Iterator[QualityPower]:
     for measurement in plan.measurements:
         if isinstance(options := measurement.options, AuditOptions):
-            items = benchmark_of(options).sampled(options.limit).items
-            clusters = np.array([item.cluster for item in items])
+            benchmark = benchmark_of(options).sampled(options.limit)
+            clusters = np.array([item.cluster for item in benchmark])
+            few = too_few_items(
+                benchmark.name, clusters, margin=plan.margins.lms, confidence=plan.resampling.confidence
+            )
+            if few is not None:
+                yield _not_measured(LMS_MEASURE, "items", plan.margins.lms, POINTS, few)
+                continue
             sample = _Sample("items", len(clusters), effective_items(clusters) / len(clusters))
             yield sample.quality(
                 LMS_MEASURE,

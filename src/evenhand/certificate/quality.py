@@ -108,12 +108,12 @@ def incomparable_text(before: LanguageModel, after: LanguageModel) -> str | None
 
 def classifier_answers(
     before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan
-) -> tuple[ClassifierAnswers | None, str | None]:
-    """Where classifiers of both models are right, or why there are none."""
+) -> ClassifierAnswers | UncomparedText | None:
+    """Where classifiers of both models are right, or why there are none; None where no labelled text was given."""
     if plan.labelled is None:
-        return None, "no labelled text was given (--labelled)"
+        return None
     try:
         rows = [side.answers(plan.labelled).astype(int).tolist() for side in (before, after)]
     except ModelError as problem:
-        return None, str(problem)
-    return ClassifierAnswers(before=rows[0], after=rows[1]), None
+        return UncomparedText(texts=plan.finetuning.judged_of(plan.labelled), reason=str(problem))
+    return ClassifierAnswers(before=rows[0], after=rows[1])

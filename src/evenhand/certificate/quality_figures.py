@@ -20,6 +20,7 @@ from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     clustered_ratio_interval,
+    effective_clusters,
     t_interval,
 )
 
@@ -67,6 +68,7 @@ def perplexity_row(
         ),
         unit=PERCENT,
         margin=margin,
+        effective_clusters=_effective_documents(weights, chosen),
     )
 
 
@@ -92,6 +94,7 @@ def bits_per_character_row(
         change.around(_percent(ratio), n=len(before), clusters=len(np.unique(chosen))),
         unit=PERCENT,
         margin=margin,
+        effective_clusters=_effective_documents(before, chosen),
     )
 
 
@@ -126,6 +129,7 @@ def special_tokens_row(
         change.around(second - first, n=len(tokens), clusters=len(np.unique(documents))),
         unit=POINTS,
         margin=margin,
+        effective_clusters=_effective_documents(tokens, documents),
     )
 
 
@@ -156,6 +160,10 @@ def _ratio_interval(
     return clustered_ratio_interval(
         numerators, denominators, clusters=documents, confidence=resampling.confidence
     )
+
+
+def _effective_documents(weights: Floats, documents: npt.NDArray[Any]) -> float:
+    return effective_clusters(np.bincount(np.unique(documents, return_inverse=True)[1], weights=weights))
 
 
 def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confidence: float) -> QualityRow:
@@ -189,9 +197,11 @@ def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confide
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
 
-def no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    """Why no classifiers were compared."""
-    return QualityRow.not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+def no_accuracy(reason: str, *, margin: float, left_out: int = 0) -> QualityRow:
+    """Why no classifiers were compared, and on how many examples they should have been."""
+    return QualityRow.not_measured(
+        ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS, left_out=left_out
+    )
 
 
 def lms_row(
@@ -213,10 +223,16 @@ def lms_row(
             reason or "the plan has no association tests",
             margin=margin,
             unit=POINTS,
+            left_out=asked_of_one(before, after, ASSOCIATION.name),
         )
     runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
     (row,) = ASSOCIATION.quality_rows(*runs, margins={LMS_MEASURE: margin}, resampling=resampling)
     return row
+
+
+def asked_of_one(before: Measurements, after: Measurements, name: str) -> int:
+    """How many answers the original gave to an instrument that the mitigated model could not be asked with."""
+    return 0 if name in after.runs or name not in before.runs else len(before.runs[name].scores)
 
 
 def _growth(nats: float) -> float:

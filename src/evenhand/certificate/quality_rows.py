@@ -11,7 +11,7 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import accuracy_of_answers, lms_row, no_accuracy
 from evenhand.certificate.regard import regard_quality_rows
 from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
-from evenhand.runs.certificate_inputs import CertificateInputs
+from evenhand.runs.certificate_inputs import CertificateInputs, UncomparedText
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.stats.resampling import Resampling
 
@@ -57,7 +57,9 @@ def quality_rows(
 
 def _accuracy_row(inputs: CertificateInputs, *, margin: float, confidence: float) -> QualityRow:
     if inputs.answers is None:
-        return no_accuracy(inputs.no_answers or "no reason is given", margin=margin)
+        return no_accuracy("no labelled text was given (--labelled)", margin=margin)
+    if isinstance(inputs.answers, UncomparedText):
+        return no_accuracy(inputs.answers.reason, margin=margin, left_out=inputs.answers.texts)
     first, second = (
         np.array(answers, dtype=np.float64) for answers in (inputs.answers.before, inputs.answers.after)
     )

@@ -7,6 +7,7 @@ qualities: a prefix that makes a model write the same of everybody narrows every
 from __future__ import annotations
 
 from evenhand.certificate.measurements import Measurements
+from evenhand.certificate.quality_figures import asked_of_one
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.instruments.regard.results import NAME, RegardMeasure
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
@@ -27,6 +28,8 @@ def regard_quality_rows(
 ) -> tuple[QualityRow, ...]:
     """Distinct-2 and content shift of the texts that both models wrote; none where they wrote none.
 
+    Where only the model before could be asked, that is not kept.
+
     Args:
         before: What the model before wrote.
         after: What the model after wrote.
@@ -34,6 +37,14 @@ def regard_quality_rows(
         content: The margin of the shift, in bits.
         resampling: Resamples, seed and confidence level.
     """
+    measure = f"{DISTINCT}-{DISTINCT_LENGTH}"
+    if left_out := asked_of_one(before, after, NAME):
+        reason = after.gaps.get(NAME, "only the model before was asked")
+        return (
+            QualityRow.not_measured(
+                measure, DISTINCT_TITLE, reason, unit=POINTS, margin=-distinct, left_out=left_out
+            ),
+        )
     if NAME not in before.runs or NAME not in after.runs:
         return ()
     words = [words_by_prompt(side.runs[NAME].scores) for side in (before, after)]
@@ -41,7 +52,7 @@ def regard_quality_rows(
     shift = content_shift(*words, resampling=resampling)
     return (
         QualityRow.judged(
-            f"{DISTINCT}-{DISTINCT_LENGTH}",
+            measure,
             DISTINCT_TITLE,
             (first.value, second.value),
             change,

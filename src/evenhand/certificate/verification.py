@@ -34,6 +34,7 @@ from evenhand.runs.certificate_files import (
 from evenhand.runs.certificate_inputs import CertificateInputs, read_inputs
 from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, SCORE_SHIFTS, Certificate, token_shifts
+from evenhand.runs.estimates_again import refuse_other_estimates
 from evenhand.runs.run import Run
 
 _OF_TEXT = ("held-out text", "held-out passages")
@@ -54,6 +55,9 @@ def read_certificate(path: str | Path) -> Certificate:
     try:
         inputs = read_inputs(folder, digest=certificate.inputs)
         sides = opened_runs(certificate, folder)
+        for name in certificate.runs:
+            side, _, instrument = name.partition("/")
+            refuse_other_estimates(sides[side][instrument], folder / name)
         before, after = (Measurements(sides[side], inputs.gaps.get(side, {})) for side in (BEFORE, AFTER))
         fields = [name for name, given in _fields(certificate, inputs, before, after) if not given]
         fields += [] if _has_shifts(certificate, sides[BASELINE].values()) else ["baseline"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 import sys
 from types import FrameType
@@ -22,6 +24,8 @@ from evenhand.core.errors import EvenhandError, missing_extra
 def main() -> None:
     """Entry point of ``evenhand``: user errors print without a traceback and exit with code 2."""
     signal.signal(signal.SIGTERM, _leave)
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)  # otherwise Python looks through all objects of PyTorch as it ends, in silence
     try:
         open_missing_streams()
         write_in_any_encoding()

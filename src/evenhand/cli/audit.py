@@ -25,6 +25,7 @@ from evenhand.cli.options import (
     Format,
     Fresh,
     Json,
+    KernelsName,
     MaxTokens,
     Memory,
     On,
@@ -110,6 +111,7 @@ Score = Annotated[
 def audit_command(
     models: Models = None,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
@@ -171,6 +173,7 @@ def audit_command(
     references = model_references(
         models or audited_names(),
         device=device,
+        kernels=kernels,
         precision=precision,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,

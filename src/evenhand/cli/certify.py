@@ -34,6 +34,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    KernelsName,
     Memory,
     On,
     PrecisionName,
@@ -80,6 +81,7 @@ def certify_command(
         ),
     ] = None,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     trained: Annotated[
         list[str] | None,
@@ -215,8 +217,8 @@ def certify_command(
 
     Both models answer the same questions. The page and the JSON say whether the weights changed, by how much bias fell
     (trained on or not), which occupations were pushed too far, and whether quality stayed within the margins. The exit
-    code is 5 when quality is lost and 6 when it could not be compared on the held-out text, so that a certificate can
-    gate a release; when nothing changed it is 0.
+    code is 5 when quality is lost and 6 when it could not be compared on enough texts or items, so that a certificate
+    can gate a release; when nothing changed it is 0.
 
     The runs of both models stay in a folder beside the page; a stopped certificate goes on from there, and says what it
     took over. A sample of those answers is asked again. A gate should measure everything itself: --fresh.
@@ -242,7 +244,8 @@ def certify_command(
     say(f"{'Planning for' if plan else 'Certifying'} {after}")
     require_extra("hf", purpose="evenhand certify")
     references = [
-        model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
+        model_reference(text, precision=precision, device=device, kernels=kernels, memory=memory)
+        for text in (before, after)
     ]
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
@@ -280,7 +283,10 @@ def certify_command(
     if plan:
         show_power(certificate_power(references[0], references[1], options=options), json=json)
         return
-    others = [model_reference(text, precision=precision, device=device, memory=memory) for text in also or ()]
+    others = [
+        model_reference(text, precision=precision, device=device, kernels=kernels, memory=memory)
+        for text in also or ()
+    ]
     if others:
         refuse_unfit_models(references[0], [references[1], *others])
     comparison = None
@@ -375,5 +381,5 @@ def show_certificate(
         say("Failed: quality is lost over the models.")
         raise typer.Exit(QUALITY_LOST)
     if certificate.lacks_comparison or (comparison is not None and comparison.not_compared):
-        say("Failed: quality could not be compared on enough of the held-out text.")
+        say("Failed: quality could not be compared on enough texts or items.")
         raise typer.Exit(QUALITY_NOT_COMPARED)

@@ -21,6 +21,7 @@ from evenhand.cli.options import (
     Device,
     Fresh,
     Json,
+    KernelsName,
     Memory,
     On,
     TrustRemoteCode,
@@ -158,6 +159,7 @@ def train_command(
         typer.Option(help="Pairs to test on.", min=2, show_default="10000", rich_help_panel=DATA),
     ] = None,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
     learning_rate: Annotated[
@@ -244,6 +246,7 @@ def train_command(
     ref = model_reference(
         model,
         device=device,
+        kernels=kernels,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
         memory=memory,

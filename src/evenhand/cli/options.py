@@ -16,7 +16,7 @@ from evenhand.core.protocols import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.core.recipes import Precision
+    from evenhand.core.recipes import Kernels, Precision
     from evenhand.models.references import ModelRef
     from evenhand.stats.resampling import Resampling
 
@@ -53,6 +53,15 @@ PrecisionName = Annotated[
     str,
     typer.Option(
         "--precision", help="Number format of the weights: fp32, bf16 or fp16.", rich_help_panel=MODEL
+    ),
+]
+
+KernelsName = Annotated[
+    str,
+    typer.Option(
+        "--kernels",
+        help="Kernels for fp32 on a CPU: auto, the fastest that are as exact, or default, those that PyTorch chooses.",
+        rich_help_panel=MODEL,
     ),
 ]
 
@@ -256,6 +265,7 @@ def model_reference(
     *,
     device: str = "auto",
     precision: str = "fp32",
+    kernels: str = "auto",
     allow_pickle_weights: bool = False,
     trust_remote_code: bool = False,
     memory: str | None = None,
@@ -271,6 +281,7 @@ def model_reference(
         id=name,
         revision=revision,
         precision=precision_named(precision),
+        kernels=kernels_named(kernels),
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
@@ -283,6 +294,7 @@ def model_references(
     *,
     device: str,
     precision: str,
+    kernels: str,
     allow_pickle_weights: bool,
     trust_remote_code: bool,
     memory: str | None,
@@ -293,6 +305,7 @@ def model_references(
             text,
             device=device,
             precision=precision,
+            kernels=kernels,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
             memory=memory,
@@ -308,6 +321,15 @@ def with_prefix(ref: ModelRef, words: str) -> ModelRef:
             "--prefix is empty. Give the words that stand before every text, or leave it out."
         )
     return ref.model_copy(update={"prefix": words if words[-1].isspace() else f"{words} "})
+
+
+def kernels_named(text: str) -> Kernels:
+    """The choice of kernels of this name."""
+    from evenhand.core.recipes import Kernels
+
+    if text not in set(Kernels):
+        raise UnknownNameError("kernels", text, [known.value for known in Kernels])
+    return Kernels(text)
 
 
 def precision_named(text: str) -> Precision:

@@ -25,6 +25,7 @@ from evenhand.cli.options import (
     Format,
     Fresh,
     Json,
+    KernelsName,
     MaxTokens,
     Memory,
     Models,
@@ -170,6 +171,7 @@ Limit = Annotated[
 def probe_command(
     models: Models,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
@@ -231,6 +233,7 @@ def probe_command(
     references = model_references(
         models,
         device=device,
+        kernels=kernels,
         precision=precision,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,

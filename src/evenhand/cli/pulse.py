@@ -1,8 +1,7 @@
 """Signs of life: a command that would be silent for two seconds says what it is busy with.
 
 On a screen it is one line that is drawn anew, and gone before anything else is printed. In a log it is a line every two
-seconds for the first minute, every ten seconds for ten minutes, then one a minute: 130 in an hour.
-``EVENHAND_PROGRESS=0`` keeps them out of a log.
+seconds. ``EVENHAND_PROGRESS=0`` keeps them out of a log.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
@@ -28,13 +27,6 @@ _BETWEEN_LOOKS = 0.25
 _MINUTE = 60.0
 
 _CLEAR_LINE = "\r\x1b[2K"
-
-
-def seconds_between_lines(elapsed: float) -> float:
-    """In a log, by the seconds since the command began."""
-    if elapsed < _MINUTE:
-        return LONGEST_SILENCE
-    return _MINUTE / 6 if elapsed < 10 * _MINUTE else _MINUTE
 
 
 class Pulse:
@@ -66,9 +58,8 @@ class Pulse:
         """Write what is under way if nothing was printed for long."""
         with self._lock:
             now = self._clock()
-            waited = now - self._last + _BETWEEN_LOOKS  # by the next look it would be too late
-            wanted = LONGEST_SILENCE if self._is_screen else seconds_between_lines(now - self._started)
-            if self._is_paused or waited < wanted:
+            waited = now - self._last + 2 * _BETWEEN_LOOKS  # the next look would be too late if it came late
+            if self._is_paused or waited < LONGEST_SILENCE:
                 return
             line = line_of(activities(), command=self._command or "Starting", started=self._started, now=now)
             if self._is_screen:
@@ -104,10 +95,15 @@ class Pulse:
 def line_of(under_way: tuple[Activity, ...], *, command: str, started: float, now: float) -> str:
     """What is under way, how much of it is done, how fast, and how long it has taken and will take."""
     titles = ", ".join(dict.fromkeys(own.title for own in under_way)) or command
-    counted = next((own for own in under_way if own.done < own.total), None)
+    counted = _most_telling([own for own in under_way if own.done < own.total], now)
     since = under_way[0].started if under_way else started
     facts = [*_counts(counted, now), f"{_duration(now - since)} so far"]
     return f"{titles}: {', '.join(facts)}"
+
+
+def _most_telling(counted: Sequence[Activity], now: float) -> Activity | None:
+    """The whole if its speed is known, otherwise the first part of it whose speed is."""
+    return next((own for own in counted if own.rate(now) > 0), counted[0] if counted else None)
 
 
 def _counts(counted: Activity | None, now: float) -> list[str]:

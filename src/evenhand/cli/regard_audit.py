@@ -23,6 +23,7 @@ from evenhand.cli.options import (
     Format,
     Fresh,
     Json,
+    KernelsName,
     Memory,
     Models,
     On,
@@ -122,6 +123,7 @@ TextSeed = Annotated[int, typer.Option(help="Seed of the texts.", min=0, rich_he
 def audit_regard_command(
     models: Models,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
@@ -181,6 +183,7 @@ def audit_regard_command(
     references = model_references(
         models,
         device=device,
+        kernels=kernels,
         precision=precision,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,

@@ -115,6 +115,7 @@ def _print_mentions(
     reviewed: Mapping[str, Mapping[str, Estimate]] | None = None,
 ) -> None:
     from evenhand.reporting.numbers import show, show_p
+    from evenhand.reporting.regard.words import mention_contradictions
 
     after_review = ("after review",) if reviewed else ()
     table = plain_table(
@@ -133,6 +134,7 @@ def _print_mentions(
             )
             table.add_row(name, group, show(share, digits=1), *corrected, *tested)
     print_table(table)
+    print_lines(line for name, own in mentions.items() for line in mention_contradictions(name, own))
 
 
 def print_occupations(report: OccupationReport) -> None:

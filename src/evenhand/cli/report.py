@@ -36,7 +36,7 @@ def report_command(
         typer.Option(
             "--format",
             help="What to write: html (a page), csv, markdown or latex (a table), paper-markdown or paper-latex "
-            "(models by languages, the best in bold), model-card (for its YAML header), lm-eval "
+            "(models by languages, the best in bold where tests show it), model-card (for its YAML header), lm-eval "
             "(results of lm-evaluation-harness), inspect (a log of Inspect) or every-eval-ever.",
             rich_help_panel=OUTPUT,
         ),
@@ -52,7 +52,7 @@ def report_command(
 
     The JSON file of a certificate is verified against the folder beside it, which every figure and sentence must follow
     from, and its figures and verdicts are printed. The exit code is 5 when quality is lost, and 6
-    when it could not be compared on the held-out text.
+    when it could not be compared on enough texts or items.
 
     **Examples**
 

@@ -32,6 +32,8 @@ ASSOCIATION = "association"
 
 def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
     """Print the results of runs as a table for people, as another format, or as one JSON object."""
+    from evenhand.reporting.words import precision_notes
+
     if json:
         print_json({"runs": [entry for run in runs for entry in _entries(run)]})
     elif form is not TableChoice.TABLE:
@@ -45,6 +47,7 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
         probes = [run for run in runs if run.record.instrument != ASSOCIATION]
         if probes:
             _show_probes(probes)
+        print_lines(precision_notes(runs))
 
 
 def print_evaluated(runs: Sequence[Run]) -> None:
@@ -63,8 +66,10 @@ def print_evaluated(runs: Sequence[Run]) -> None:
 
 
 def extent_json(run: Run) -> dict[str, Any]:
-    """How much of the data the figures are of: the sample that was drawn, or the coverage of files of scores."""
+    """What figures are of, a sample or the coverage of files of scores, and how far half precision is off."""
     sample = run.record.dataset.sample.to_json() if run.record.dataset.sample else {}
+    if run.record.precision_check:
+        sample |= {"precision_check": run.record.precision_check.model_dump(mode="json")}
     if run.whole_coverage is None:
         return sample
     groups = {".".join(group): own.model_dump(mode="json") for group, own in run.coverage.items() if group}

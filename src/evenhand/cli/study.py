@@ -59,6 +59,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    KernelsName,
     Memory,
     On,
     Resamples,
@@ -82,6 +83,7 @@ def study_command(
         ),
     ],
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
@@ -136,7 +138,7 @@ def study_command(
     `--out` gets `model/` (the mitigated model), `certificate.html`, `certificate.json` and `certificate/` (the runs
     before and after). Perplexity is measured on sentences that no training saw. Several `--balance` draw the frontier
     of bias against quality, and the certificate shows where the model that was kept lies on it. The exit code is 5
-    when quality is lost, and 6 when it could not be compared on the held-out text. A stopped study goes on when the
+    when quality is lost, and 6 when it could not be compared on enough texts or items. A stopped study goes on when the
     same command is given again.
 
     **Examples**
@@ -153,6 +155,7 @@ def study_command(
     ref = model_reference(
         model,
         device=device,
+        kernels=kernels,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
         memory=memory,

@@ -20,6 +20,7 @@ from evenhand.cli.options import (
     Device,
     Fresh,
     Json,
+    KernelsName,
     Memory,
     PrecisionName,
     Resamples,
@@ -164,6 +165,7 @@ def trigger_command(
         ),
     ] = None,
     device: Device = "auto",
+    kernels: KernelsName = "auto",
     precision: PrecisionName = "fp32",
     allow_pickle_weights: AllowPickleWeights = False,
     trust_remote_code: TrustRemoteCode = False,
@@ -198,6 +200,7 @@ def trigger_command(
     references = model_references(
         (model, *(transfer or ())),
         device=device,
+        kernels=kernels,
         precision=precision,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,

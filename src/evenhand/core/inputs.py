@@ -24,19 +24,23 @@ def checked_path(name: str | Path, *, error: type[EvenhandError]) -> Path:
 
     Args:
         name: As somebody gave it.
-        error: Raised if no file can have the name: it is too long, or has a zero character.
+        error: Raised if no file can have the name: it is too long, or has a character that no name can have.
     """
     try:
         os.lstat(name)
     except ValueError:
-        raise error(
-            f"{str(name)[:_SHOWN]!r} names no file: it has a zero character. Correct the name."
-        ) from None
+        reason = _impossible_character(name)
+        raise error(f"{str(name)[:_SHOWN]!r} names no file: it has {reason}. Correct the name.") from None
     except OSError as problem:
         if problem.errno == errno.ENAMETOOLONG:
             reason = f"it has {len(str(name)):,} characters, more than the system takes"
             raise error(f"{str(name)[:_SHOWN]!r}... names no file: {reason}. Correct the name.") from None
     return Path(name)
+
+
+def _impossible_character(name: str | Path) -> str:
+    """What is in a name that the system cannot encode."""
+    return "a zero character" if "\0" in str(name) else "half of a surrogate pair"
 
 
 def open_input(path: Path) -> BufferedReader:
@@ -45,9 +49,10 @@ def open_input(path: Path) -> BufferedReader:
     Raises:
         OSError: If it cannot be opened.
     """
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "its name has a zero character")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError:
+        raise OSError(errno.EINVAL, f"its name has {_impossible_character(path)}") from None
     try:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             _await_writer(path, descriptor)

@@ -30,6 +30,16 @@ _LONGEST_NUMBER = 1_000
 """Characters. YAML has numbers to the base 60, whose reading takes time that grows with the square of their length."""
 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxX_:.]*")
+_NUMBER_TAGS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+
+_SHORT_INTEGER = 18
+"""Characters. Longer integers can have one hash, so that a mapping of them takes time that grows with its square."""
+
+_MAX_LONG_INTEGERS = 1_000
+
+_MAX_TAG_DIRECTIVES = 100
+"""The parser compares each with all others."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -79,6 +89,8 @@ def load_yaml(text: str) -> Any:
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"it has {len(text):,} characters, and at most {MAX_CHARACTERS:,} are read")
+    if text.count("%TAG") > _MAX_TAG_DIRECTIVES:
+        raise ValueError(f"it has more than {_MAX_TAG_DIRECTIVES} %TAG directives")
     try:
         _refuse_beyond_bounds(text)
         return yaml.load(text, _Loader)  # noqa: S506 # a safe loader
@@ -107,6 +119,7 @@ class _Size:
 def _refuse_beyond_bounds(text: str) -> None:
     sizes: dict[str | None, _Size] = {}
     unfinished: list[tuple[str | None, _Size]] = []
+    long_integers = 0
     for event in yaml.parse(text, _Loader):
         line = event.start_mark.line + 1
         match event:
@@ -118,6 +131,12 @@ def _refuse_beyond_bounds(text: str) -> None:
                 anchor, size = unfinished.pop()
             case yaml.ScalarEvent():
                 _refuse_scalar(event, line)
+                long_integers += _is_long_integer(event)
+                if long_integers > _MAX_LONG_INTEGERS:
+                    raise _BoundError(
+                        f"it has more than {_MAX_LONG_INTEGERS:,} integers of more than {_SHORT_INTEGER} characters, "
+                        f"in line {line:,}"
+                    )
                 anchor, size = event.anchor, _Size()
             case yaml.AliasEvent():
                 if any(own == event.anchor for own, _ in unfinished):
@@ -144,8 +163,16 @@ def _refuse_depth(depth: int, line: int) -> None:
 
 
 def _refuse_scalar(scalar: yaml.ScalarEvent, line: int) -> None:
-    is_text = not scalar.implicit[0] and scalar.tag is None
-    if not is_text and len(scalar.value) > _LONGEST_NUMBER and _NUMBER.fullmatch(scalar.value):
+    if len(scalar.value) > _LONGEST_NUMBER and _is_number(scalar):
         raise _BoundError(f"the number in line {line:,} has {len(scalar.value):,} characters")
     if _SURROGATE.search(scalar.value):
         raise _BoundError(f"the text in line {line:,} has half of a surrogate pair")
+
+
+def _is_number(scalar: yaml.ScalarEvent) -> bool:
+    """Whether a value may be read as a number, by its look or by its tag."""
+    return scalar.tag in _NUMBER_TAGS or bool(scalar.implicit[0] and _NUMBER.fullmatch(scalar.value))
+
+
+def _is_long_integer(scalar: yaml.ScalarEvent) -> bool:
+    return len(scalar.value) > _SHORT_INTEGER and "." not in scalar.value and _is_number(scalar)

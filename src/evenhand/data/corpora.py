@@ -272,6 +272,11 @@ def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCoun
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in listed for file in _files(checked_path(path, error=DatasetError), counts)]
+    for file in files:
+        if any("\ud800" <= character <= "\udfff" for character in str(file)):
+            raise DatasetError(
+                f"The name {str(file)!r} is not UTF-8, so no record can hold it. Rename the file."
+            )
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
     return files
@@ -282,7 +287,12 @@ def _files(path: Path, counts: CorpusCounts) -> list[Path]:
         raise DatasetError(f"There is no file or folder {path}. Check the path.")
     if not path.is_dir():
         return [path]
-    inside = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    try:
+        inside = [
+            file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")
+        ]
+    except OSError as problem:
+        raise DatasetError(f"{problem.filename or path} cannot be read: {problem.strerror}.") from None
     files = [file for file in inside if is_named(file, TEXT_ENDINGS)]
     if not files:
         raise DatasetError(

@@ -87,6 +87,7 @@ class _Pages:
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
+        self._parser.EntityDeclHandler = self._refuse_entity
         self._open: list[str] = []
         self._names: set[str] = set()
         self._quiet = 0
@@ -126,6 +127,9 @@ class _Pages:
         if len(self._open) > _MAX_DEPTH or len(self._names) > _MAX_NAMES:
             raise ValueError("its elements are not those of a dump")
         self._forget_content()
+
+    def _refuse_entity(self, name: str, *_: Any) -> None:
+        raise ValueError(f"it declares the entity {name[:40]!r}, with which a few bytes could be many pages")
 
     def _characters(self, text: str) -> None:
         self._quiet = 0

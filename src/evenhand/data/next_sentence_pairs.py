@@ -17,6 +17,7 @@ from pydantic import ValidationError, field_validator
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
 from evenhand.core.files import is_file_name, read_stored
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.inputs import checked_path
 from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.core.tables import panics_kept_quiet
 
@@ -94,8 +95,10 @@ class NextSentencePairs:
         """One table per shard.
 
         Raises:
-            DatasetError: If a shard is missing or was changed.
+            DatasetError: If a shard is missing or was changed, or all together hold fewer or more pairs than the
+                record says.
         """
+        found = 0
         for path in self.shards(part):
             try:
                 intact = path.is_file() and remembered_sha256(path) == self.record.shards[path.name]
@@ -112,7 +115,14 @@ class NextSentencePairs:
                     f"{path} has pairs without a sentence or an answer. Make the pairs again with evenhand data "
                     "next-sentence."
                 )
+            found += len(frame)
             yield frame
+        recorded = self.record.train_pairs if part == TRAIN else self.record.test_pairs
+        if found != recorded:
+            raise DatasetError(
+                f"{self.folder} has {found:,} pairs for {part}ing, and its record says {recorded:,}. Make the pairs "
+                "again with evenhand data next-sentence."
+            )
 
 
 def _is_whole(frame: pl.DataFrame) -> bool:
@@ -127,7 +137,7 @@ def open_next_sentence_pairs(folder: str | Path) -> NextSentencePairs:
     Raises:
         DatasetError: If it is none.
     """
-    place = Path(folder)
+    place = checked_path(folder, error=DatasetError)
     try:
         if not (place / RECORD_FILE).is_file():
             raise DatasetError(

@@ -1,7 +1,8 @@
 """Words of the source that a translation still has.
 
-Two words in a row of a sentence show by themselves that nobody translated them. A single word may be the same in both
-languages, as *hospital* is; whether the language has it is looked up in the word lists of simplemma.
+Four words in a row of a sentence show by themselves that nobody translated them; fewer may be a loan, such as *summa
+cum laude*. A single word may be the same in both languages, as *hospital* is; whether the language has it is looked up
+in the word lists of simplemma. A word that yet another language has is a loan.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ from importlib.util import find_spec
 from evenhand.core.items import BLANK, Association, Task
 from evenhand.data.fill_forms import fills_of
 
-FEWEST_UNTRANSLATED = 2
-"""Words of the source in a row, or unknown to the language, that a translation still has."""
+FEWEST_IN_A_ROW = 4
+"""Words of the source in a row that a translation still has."""
+
+FEWEST_UNKNOWN = 2
+"""Words of the source in a sentence that the language does not have."""
+
+LOAN_LANGUAGES = ("de", "es", "fr", "it", "nl", "pt")
+"""Languages that share loans: what one of them has, as *quiche*, may be said in any. More lists would take long."""
 
 SHORTEST_WORD = 4
 """Letters of a word below which nothing is said about it."""
@@ -45,13 +52,13 @@ def shares_words(text: str, original: str) -> bool:
     """Whether a text has words of its source that stand together there, names aside."""
     words = _WORD.findall(original.replace(BLANK, "."))
     own = _WORD.findall(text)
-    runs = {tuple(own[start : start + FEWEST_UNTRANSLATED]) for start in range(len(own))}
+    runs = {tuple(own[start : start + FEWEST_IN_A_ROW]) for start in range(len(own))}
     return any(
         # Names stay as they are, and begin with a capital.
-        tuple(run) in runs
-        and not any(word[0].isupper() for word in run)
-        and all(len(word) > 2 for word in run)
-        for run in (words[start : start + FEWEST_UNTRANSLATED] for start in range(len(words) - 1))
+        tuple(run) in runs and not any(word[0].isupper() for word in run)
+        for run in (
+            words[start : start + FEWEST_IN_A_ROW] for start in range(len(words) - FEWEST_IN_A_ROW + 1)
+        )
     )
 
 
@@ -72,7 +79,7 @@ def untranslated_words(item: Association, source: Association) -> list[str]:
     for text, original in sentences:
         words = set(_WORD.findall(original.replace(BLANK, " ")))
         kept = [word for word in _WORD.findall(text) if word in words and _is_foreign(word, item.language)]
-        if len(set(kept)) >= FEWEST_UNTRANSLATED:
+        if len(set(kept)) >= FEWEST_UNKNOWN:
             found += kept
     return list(dict.fromkeys(found))
 
@@ -84,4 +91,5 @@ def _is_kept(text: str, original: str, language: str) -> bool:
 
 
 def _is_foreign(word: str, language: str) -> bool:
-    return len(word) >= SHORTEST_WORD and word[0].islower() and not is_word_of(word, language)
+    may_be_word = len(word) >= SHORTEST_WORD and word.islower()  # *iPad* is a name
+    return may_be_word and not any(is_word_of(word, known) for known in (language, *LOAN_LANGUAGES))

@@ -69,6 +69,7 @@ class BecProInstrument(ItemInstrument[BecProOptions]):
         "profession_gender",
     )
     numbers = ("log_probability", "log_prior", "association")
+    log_probs = ("log_probability", "log_prior")
     row_measures = (
         Gap(
             "stereotype_gap", "Stereotypical association gap", of="association", over="profession",

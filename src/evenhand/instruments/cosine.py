@@ -256,10 +256,10 @@ class CosinePreparation(Preparation):
         result = cosine_result(frame, layer=self.layer, resampling=self.options.resampling)
         return Run(record=self.record, results=(result,), scores=frame)
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Pairs of sentences."""
         few = copy.copy(self)
-        few.pairs = drawn(self.pairs, SAMPLED, generator)
+        few.pairs = drawn(self.pairs, times * SAMPLED, generator)
         return few
 
     def _rows(self, start: int, parts: Parts | None) -> list[dict[str, object]]:

@@ -61,6 +61,8 @@ class CrowsPairsInstrument(ItemInstrument[CrowsPairsOptions]):
     key, text, scored = "pair", "more", "preference"
     words = ("pair", "language", "bias_type", "direction", "more", "less")
     numbers = ("more_score", "less_score", "tied", "preference", "direction_preference")
+    log_probs = ("more_score", "less_score")
+    decisions = (("more_score", "less_score"),)
     row_measures = (
         Share("score", title, of="preference", over="pair", by=("bias_type",), neutral=50.0, is_headline=True,
               undefined="no pair could be scored"),

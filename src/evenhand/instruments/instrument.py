@@ -84,8 +84,8 @@ class Preparation(ABC):
             progress: Told how much is done.
         """
 
-    def sample(self, generator: np.random.Generator) -> Preparation | None:  # noqa: ARG002 # for those that override it
-        """The same over a few of its items, drawn at random, so that answers that are kept can be asked for again.
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation | None:  # noqa: ARG002 # for those that override it
+        """The same over a few of its items, drawn at random, to ask for them once more; ``times`` as many as usual.
 
         None where an answer cannot be asked for by itself.
         """
@@ -100,6 +100,7 @@ def keep_run(
     progress: Progress | None = None,
     pages: Callable[[Run], Iterable[TextFile]] = lambda _: (),
     claim: Claim | None = None,
+    complete: Callable[[Run], Run] = lambda run: run,
 ) -> Run:
     """The run at a place: opened if it is this very one, else measured, from where an interrupted process left off.
 
@@ -110,6 +111,7 @@ def keep_run(
         progress: Told how much is done.
         pages: Further text files for the run folder, with their names.
         claim: On the place, if it was claimed before.
+        complete: Adds to the record of the run before it is saved.
     """
     fingerprint = preparation.record.fingerprint
     with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace, claim=claim) as job:
@@ -117,7 +119,7 @@ def keep_run(
             return open_run(place)
         model = preparation.record.model
         with energy_meter(model.device if model else None) as meter:
-            run = preparation.measure(parts=job.parts(ANSWERS), progress=progress)
+            run = complete(preparation.measure(parts=job.parts(ANSWERS), progress=progress))
         if model:
             run = dataclasses.replace(run, record=run.record.model_copy(update={"energy": meter.record}))
         run.save(job, pages=pages(run))
@@ -133,12 +135,16 @@ class ScoresLayout:
         key: Columns that no two rows have alike.
         optional: Columns without a value in some rows; those of floats and lists always may.
         scored: Columns that have a value in every row without a ``skipped_reason``.
+        bits: What the model answered, in bits; empty where answers are no probabilities.
+        decisions: Of the rows that ``Run.items`` gives, two columns each: figures count which of them is the larger.
     """
 
     columns: Mapping[str, pl.DataType]
     key: tuple[str, ...]
     optional: tuple[str, ...] = ()
     scored: tuple[str, ...] = ()
+    bits: tuple[pl.Expr, ...] = ()
+    decisions: tuple[tuple[str, str], ...] = ()
 
     def checked(self, scores: pl.DataFrame) -> pl.DataFrame:
         """The scores, if they are in this layout.
@@ -234,6 +240,13 @@ class Instrument(ABC, Generic[Options]):
         Where it is, nobody loads a model for a place that holds another run.
         """
         return None
+
+    def other_scoring(self, present: RunRecord, options: Options) -> Mapping[str, str]:  # noqa: ARG002
+        """By task the scoring that options ask for where a run was scored in another way.
+
+        As far as that is known before the model is loaded, which has the defaults.
+        """
+        return {}
 
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:

@@ -9,6 +9,7 @@ finished run again are done here.
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -149,6 +150,10 @@ class ItemInstrument(Instrument[Options]):
     """Columns of text of the scores, one row per item; ``language`` is filled in, ``skipped_reason`` is added."""
     numbers: ClassVar[tuple[str, ...]]
     """Columns of numbers, empty in rows that were skipped."""
+    log_probs: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are natural log-probabilities, which half precision is compared by."""
+    decisions: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Two columns each, of which figures count the larger."""
     columns: ClassVar[Mapping[str, pl.DataType]]
     """Made of these."""
     key: ClassVar[str]
@@ -175,7 +180,12 @@ class ItemInstrument(Instrument[Options]):
             words, numbers = (dict.fromkeys(cls.words, pl.String()), dict.fromkeys(cls.numbers, pl.Float64()))
             cls.columns = {**words, **numbers, "skipped_reason": pl.String()}
             cls.scores_layout = ScoresLayout(
-                cls.columns, key=(cls.key,), optional=("skipped_reason",), scored=(cls.scored,)
+                cls.columns,
+                key=(cls.key,),
+                optional=("skipped_reason",),
+                scored=(cls.scored,),
+                bits=tuple(pl.col(name) / math.log(2) for name in cls.log_probs),
+                decisions=cls.decisions,
             )
 
     @abstractmethod
@@ -488,10 +498,10 @@ class ItemPreparation(Preparation):
             record=self.record.model_copy(update={"warnings": warnings}), results=(result,), scores=rows
         )
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Some items, without the control."""
         few = copy.copy(self)
-        few.asked = drawn(self.asked, SAMPLED, generator)
+        few.asked = drawn(self.asked, times * SAMPLED, generator)
         few.control = None
         return few
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import require_extra
 from evenhand.core.files import load_json
+from evenhand.core.inputs import checked_path
 from evenhand.models.model_files import damage_in, failures_explained, reason_of, refuse_unreadable_files
 from evenhand.models.references import ModelError, ModelRef
 
@@ -40,7 +41,7 @@ def adapter_kind(ref: ModelRef) -> str | None:
 def refuse_missing_adapters(ref: ModelRef) -> None:
     """Refuse adapters that are no folders of peft's, before a large model is loaded for them."""
     for adapter in ref.adapters:
-        if not (Path(adapter) / ADAPTER_FILE).is_file():
+        if not (checked_path(adapter, error=ModelError) / ADAPTER_FILE).is_file():
             raise ModelError(
                 f"{adapter} is no adapter: it has no {ADAPTER_FILE}. Give the folder that peft's save_pretrained wrote."
             )

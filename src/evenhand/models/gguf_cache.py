@@ -34,6 +34,10 @@ MIN_BYTES = 16 * 2**20
 """Smaller files are read in no time."""
 
 
+_NOT_A_FOLDER = (ValueError, TypeError, KeyError, AttributeError)
+"""What Transformers raises where it cannot write a model that it has read, or read it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeptModel:
     """A model in the cache."""
@@ -85,14 +89,15 @@ def kept_folder(path: Path) -> Path | None:
 def keep_model(path: Path, model: Any, tokenizer: Any) -> None:
     """Keep what was read of a file, if there is room and if the folder gives the same tokenizer again.
 
-    A cache that cannot be written costs nothing but the time to read the file again.
+    A cache that cannot be written costs nothing but the time to read the file again, and so does a model that cannot be
+    written as a folder.
     """
     limit = cache_limit()
     size = sum(weight.numel() * weight.element_size() for weight in model.state_dict().values())
     if size > limit or path.stat().st_size < MIN_BYTES:
         return
     _make_room(limit - size)
-    with suppress(OutputError), folder_written_whole(_place(path)) as draft:
+    with suppress(OutputError, *_NOT_A_FOLDER), folder_written_whole(_place(path)) as draft:
         save_model(model, tokenizer, draft)
         if not _is_same_tokenizer(AutoTokenizer.from_pretrained(draft), tokenizer):
             raise OutputError(f"The tokenizer of {path} is another one when it is read from a folder.")

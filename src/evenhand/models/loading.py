@@ -134,6 +134,15 @@ def family_of(ref: ModelRef) -> Family:
         return _load_parts(source)[2]
 
 
+def weights_size(ref: ModelRef) -> int:
+    """Bytes of a model's weights in fp32, from its configuration; the weights are not read."""
+    source = _unadapted(ref)
+    with read_once_and_quietly() if _gguf_header(source) else nullcontext(), torch.device("meta"):
+        config, _, family = _load_parts(source)
+        model = getattr(transformers, family.auto_class).from_config(config)
+    return 4 * int(sum(weight.numel() for weight in model.parameters()))
+
+
 def _unadapted(ref: ModelRef) -> ModelRef:
     """The model itself; for a folder that is an adapter, the model that it belongs to."""
     passed = {ref.location}

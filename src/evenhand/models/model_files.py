@@ -6,9 +6,11 @@ much is refused beforehand. The rest is found out afterwards, so that loading an
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +26,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from safetensors import SafetensorError
 from transformers import CONFIG_MAPPING
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
@@ -264,11 +267,18 @@ def loading_explained(ref: ModelRef, part: str) -> Iterator[None]:
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write weights, configuration and tokenizer as an ordinary folder, without a progress bar of Transformers."""
+    """Write weights, configuration and tokenizer as an ordinary folder, without a progress bar of Transformers.
+
+    Raises:
+        OSError: If the system does not write it, such as on a full disk.
+    """
     disable_progress_bar()
     try:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    except SafetensorError as problem:
+        number = re.search(r"os error (\d+)", str(problem))
+        raise OSError(int(number[1]) if number else errno.EIO, str(problem)) from None
     finally:
         enable_progress_bar()
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.data.annotations import AnnotationTable
+from evenhand.data.csv_files import spreadsheet_cell
 from evenhand.stats.agreement import Alpha, alpha_values, krippendorff_alpha, mean_kappa, pairwise_kappa
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.vote_aggregation import (
@@ -180,7 +181,7 @@ def write_labels(
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerows(map(spreadsheet_cell, row) for row in zip(*columns.values(), strict=True))
     write_text(out, stream.getvalue())
 
 

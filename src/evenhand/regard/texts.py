@@ -17,7 +17,7 @@ from evenhand.core.labels import LabelScheme
 from evenhand.data.annotation_csv import ANNOTATOR, TEXT_ID
 from evenhand.data.annotation_files import AnnotationColumns, read_annotations
 from evenhand.data.annotations import AnnotationTable
-from evenhand.data.csv_files import read_table
+from evenhand.data.csv_files import plain_cell, read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers, independent_clusters
 from evenhand.stats.resampling import Floats
@@ -205,7 +205,7 @@ def _authors(table: AnnotationTable, path: Path, group: str, *, text_column: str
     source, name = (Path(file), column.lower()) if separator else (path, group.lower())
     rows = read_table(source, needed=(name,))
     if {TEXT_ID, ANNOTATOR} <= set(rows.columns):
-        by_id = {row[TEXT_ID]: row[name] for row in rows.rows}
+        by_id = {plain_cell(row[TEXT_ID]): row[name] for row in rows.rows}
         authors = [by_id.get(text_id, "") for text_id in table.texts]
     else:
         filled = [row for row in rows.rows if text_column not in rows.columns or row[text_column]]

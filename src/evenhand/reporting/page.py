@@ -18,7 +18,7 @@ from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_figures, rows_csv, view_of
-from evenhand.reporting.words import confidence_level, coverage_words, language_name
+from evenhand.reporting.words import confidence_level, coverage_words, language_name, precision_notes
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import Comparison, TranslationEffect
 from evenhand.runs.records import PAGE_FILE, RunRecord
@@ -132,6 +132,7 @@ def render_page(
         coverages=[own.run.whole_coverage for own in shown if own.run.whole_coverage],
         has_prefixes=any(run.record.model and run.record.model.prefix for run in runs),
         notices=[notice for group in groups for notice in group.view.notices],
+        precision_notes=precision_notes(runs),
         planted=_planted(groups),
         differences=[
             {"title": group.title, "first": group.runs[0].label, "table": group.differences}

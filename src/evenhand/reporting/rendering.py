@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
@@ -15,6 +17,8 @@ from evenhand.reporting.numbers import measure_words, number, show, show_p, sign
 from evenhand.reporting.words import language_name, task_title
 
 _EXPOSE_EMBED = "window.vegaEmbed = vegaEmbed;"
+
+_BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(sys.argv[1]).encode('utf-8'))"
 
 
 @lru_cache(maxsize=1)
@@ -79,10 +83,12 @@ def to_script_json(value: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _plotting_javascript() -> str:
-    """The libraries that draw the plots, for use without a network."""
-    import vl_convert
+    """The libraries that draw the plots, for use without a network.
 
-    return str(vl_convert.javascript_bundle(_EXPOSE_EMBED))
+    Another process bundles them: it takes a second in which this one could not say that it is still busy.
+    """
+    bundling = (sys.executable, "-P", "-c", _BUNDLE, _EXPOSE_EMBED)
+    return subprocess.run(bundling, check=True, stdout=subprocess.PIPE).stdout.decode("utf-8")  # noqa: S603
 
 
 def _plotting_script() -> Markup:

@@ -19,7 +19,6 @@ from evenhand.reporting.certificate.words import (
 )
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets
-from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import Certificate
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.coverage import COVERAGE
@@ -226,7 +225,7 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         if row.reached.part_of is None
     ]
     for part in certificate.quality:
-        measured = part.verdict is not QualityVerdict.NOT_MEASURED
+        measured = part.difference.defined
         rows.append(
             (
                 part.measure,

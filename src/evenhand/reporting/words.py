@@ -12,7 +12,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words, measure_words
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    Difference,
+    TranslationEffect,
+    different_precisions,
+)
 from evenhand.runs.coverage import Coverage
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -57,14 +63,21 @@ class Interpretation:
 _MOST_UNSEEN = 0.05
 
 
-def unseen_words(clusters: int, noun: str, *, what: str) -> str:
-    """What no interval over so few documents or contexts can rule out; nothing where there are enough of them."""
-    share = unseen_share(clusters)
+def unseen_words(clusters: int, noun: str, *, what: str, effective: float | None = None) -> str:
+    """What no interval over so few documents or contexts can rule out; nothing where there are enough of them.
+
+    Args:
+        clusters: How many there are.
+        noun: What they are.
+        what: What could go unseen.
+        effective: As many of one length as would tell as much.
+    """
+    share = unseen_share(clusters if effective is None else effective)
     if share <= _MOST_UNSEEN:
         return ""
-    return (
-        f"With {plural(clusters, noun)}, {what} that only {share:.0%} of such {noun}s have could go unseen."
-    )
+    alike = clusters if effective is None else round(effective)
+    unequal = f" of unequal length, which tell as much as {alike} of one length" if alike < clusters else ""
+    return f"With {plural(clusters, noun)}{unequal}, {what} that only {share:.0%} of such {noun}s have could go unseen."
 
 
 def lean_of(estimate: Estimate, neutral: float) -> Lean:
@@ -257,3 +270,13 @@ def translation_sentence(effect: TranslationEffect) -> str:
         f"{count.items:,} of {count.of_items:,} items ({count.items / count.of_items:.0%}) have a problem in "
         f"{language_name(effect.first_language)} or {language_name(effect.second_language)}: {'; '.join(parts)}."
     )
+
+
+def precision_notes(runs: Sequence[Run]) -> list[str]:
+    """How far scores in half precision are from fp32, and whether runs differ in precision."""
+    checked = [
+        f"{run.name}: scores in {run.record.model.precision} are {run.record.precision_check}."
+        for run in runs
+        if run.record.model and run.record.precision_check
+    ]
+    return [*checked, *different_precisions(runs)]

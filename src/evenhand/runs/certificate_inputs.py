@@ -90,9 +90,8 @@ class CertificateInputs(FrozenModel):
     """None where there are none that the model before reads."""
     shifted: TextLosses | UncomparedText | None = None
     """Of the original and the trivial baseline, on the held-out text."""
-    answers: ClassifierAnswers | None = None
-    no_answers: str | None = None
-    """Why there are no classifiers."""
+    answers: ClassifierAnswers | UncomparedText | None = None
+    """None where no labelled text was given."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Margins, seeds and sizes."""
 

@@ -21,7 +21,8 @@ SPECIAL_TOKENS = "special tokens"
 
 
 MOST_LEFT_OUT = 0.1
-"""Share of the texts. Whoever changes a tokenizer chooses what is left out, so most of the text must be compared."""
+"""Share of what both models should be asked. A changed tokenizer chooses what is left out, so most of it must be
+compared."""
 
 
 class QualityVerdict(StrEnum):
@@ -58,7 +59,9 @@ class QualityRow(FrozenModel):
     reason: str | None = None
     """Why it was not measured, or why texts were left out."""
     left_out: int = 0
-    """Texts that were given and that the two models were not compared on."""
+    """Texts, sentences, items or examples that the two models should have been compared on, and were not."""
+    effective_clusters: Number | None = None
+    """Over text, as many documents of one length as would tell as much."""
     p_value: Number | None = None
     """Of the paired t-test over seeds."""
     seeds: tuple[SeedRow, ...] = ()
@@ -73,6 +76,7 @@ class QualityRow(FrozenModel):
         *,
         unit: str,
         margin: float,
+        effective_clusters: float | None = None,
     ) -> QualityRow:
         """Figures of both models, and whether their difference is within the margin; why not, if it is undefined."""
         if not difference.defined:
@@ -87,11 +91,23 @@ class QualityRow(FrozenModel):
             unit=unit,
             margin=margin,
             verdict=judged_quality(difference, margin),
+            effective_clusters=effective_clusters,
         )
 
     @classmethod
-    def not_measured(cls, measure: str, title: str, reason: str, *, unit: str, margin: float) -> QualityRow:
-        """A row that says why there is nothing to judge."""
+    def not_measured(
+        cls, measure: str, title: str, reason: str, *, unit: str, margin: float, left_out: int = 0
+    ) -> QualityRow:
+        """A row that says why there is nothing to judge.
+
+        Args:
+            measure: Its name.
+            title: In words.
+            reason: Why it was not measured.
+            unit: Of the difference and the margin.
+            margin: The worst difference that is tolerated.
+            left_out: How much there was to compare the models on; above 0 it leaves the verdict on quality undecided.
+        """
         return cls(
             measure=measure,
             title=title,
@@ -102,11 +118,12 @@ class QualityRow(FrozenModel):
             margin=margin,
             verdict=QualityVerdict.NOT_MEASURED,
             reason=reason,
+            left_out=left_out,
         )
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether so many of the texts were left out that what became of them is open."""
+        """Whether so much was left out that what became of it is open."""
         return self.left_out > MOST_LEFT_OUT * (self.left_out + self.difference.n)
 
     @computed_field  # type: ignore[prop-decorator]

@@ -41,7 +41,7 @@ class SeedsComparison(FrozenModel):
     confidence: float
     rows: tuple[SeedsRow, ...]
     not_compared: tuple[str, ...] = ()
-    """Models whose quality could not be compared on enough of the held-out text, or not by the measures of others."""
+    """Models whose quality could not be compared on enough texts or items, or not by the measures of others."""
     taken_over: tuple[TakenOver, ...] = ()
     """What of it an earlier command measured; of the first model its certificate says so."""
 

@@ -194,7 +194,7 @@ class Certificate(FrozenModel):
 
     @property
     def lacks_comparison(self) -> bool:
-        """Whether quality is undecided because held-out text was given and not compared."""
+        """Whether quality is undecided because there was something to compare it on, and too much of that was not."""
         return self.verdict.quality is QualityVerdict.UNDECIDED and any(
             row.is_incomplete for row in self.quality
         )

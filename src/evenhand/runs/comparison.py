@@ -255,7 +255,17 @@ def _compare(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
     instrument = INSTRUMENTS.get(first.record.instrument)
     comparison: Comparison = instrument.compare(first, second, options)
     coverage = {run.name: run.whole_coverage for run in (first, second) if run.whole_coverage}
-    return comparison.model_copy(update={"coverage": coverage})
+    notes = (*comparison.notes, *different_precisions([first, second]))
+    return comparison.model_copy(update={"coverage": coverage, "notes": notes})
+
+
+def different_precisions(runs: Sequence[Run]) -> tuple[str, ...]:
+    """A warning where the models of runs were asked in different number formats."""
+    formats = {run.name: run.record.model.precision for run in runs if run.record.model}
+    if len(set(formats.values())) < 2:
+        return ()
+    listed = ", ".join(f"{name} in {precision}" for name, precision in formats.items())
+    return (f"Differences may come from rounding, because precisions differ: {listed}.",)
 
 
 def compare_units(

@@ -214,5 +214,6 @@ def read_head_record(folder: str | Path) -> HeadRecord | None:
 
 def model_weights_digest(folder: Path) -> str:
     """Digest of the weights in a folder, but for those of the next-sentence head."""
-    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HEAD_WEIGHTS_FILE)
+    weights = (path for path in folder.glob("*.safetensors") if path.name != HEAD_WEIGHTS_FILE)
+    files = sorted(path for path in weights if path.is_file())
     return sha256_of("\n".join(f"{path.name} {remembered_sha256(path)}" for path in files).encode())

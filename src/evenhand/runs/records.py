@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from evenhand.core.estimates import Number
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
@@ -203,6 +205,31 @@ class ModelRecord(FrozenModel):
     """What computed matrix products, and why, for a model whose weights were in this process."""
 
 
+class PrecisionCheck(FrozenModel):
+    """How far answers in half precision are from those in fp32, in a sample that was asked both ways."""
+
+    scores: int = 0
+    """How many were compared."""
+    median: Number = math.nan
+    """Of their differences, in bits."""
+    largest: Number = math.nan
+    decisions: int = 0
+    """How often one of two scores is the larger, where figures count that."""
+    flipped: int = 0
+    """How many of the decisions are others in fp32."""
+    reason: str | None = None
+    """Why nothing was compared."""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"not compared with fp32: {self.reason}"
+        flipped = f"; {self.flipped:,} of {self.decisions:,} decisions flipped" if self.decisions else ""
+        return (
+            f"{self.median:.2g} bits from fp32 in the median and {self.largest:.2g} at most, in a sample of "
+            f"{self.scores:,} scores{flipped}"
+        )
+
+
 class ScoringRecord(FrozenModel):
     """How candidates were scored."""
 
@@ -232,6 +259,8 @@ class RunRecord(FrozenModel):
     options: dict[str, Any] = Field(default_factory=dict)
     """What else determines the answers: experiments, directions, layer ..."""
     model: ModelRecord | None = None
+    precision_check: PrecisionCheck | None = None
+    """For models in half precision, where a sample can be asked by itself."""
     scoring: ScoringRecord | None = None
     predictions: PredictionsRecord | None = None
     """Where scores were read from, if no model gave them."""

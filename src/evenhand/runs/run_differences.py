@@ -21,7 +21,7 @@ Fact: TypeAlias = tuple[Any, str]
 
 
 def refuse_other_run(
-    place: Path, record: RunRecord, *, is_planned: bool = False, model: Mapping[str, Fact] | None = None
+    place: Path, record: RunRecord, *, is_planned: bool = False, known: Mapping[str, Fact] | None = None
 ) -> None:
     """Raise a RunError if the run in a place is not this one.
 
@@ -29,18 +29,18 @@ def refuse_other_run(
         place: A run folder; it may be missing.
         record: Of the run that is to be made.
         is_planned: Whether its model is not loaded yet. Then what the record lacks is not compared.
-        model: For a planned run: what is known of its model.
+        known: For a planned run: what is known of its model and of how it is asked.
     """
     present = record_in(place)
     if present is None or present.fingerprint == record.fingerprint:
         return
-    there, here = _facts(present), _facts(record) | dict(model or {})
-    known = {*here, *present.data} if is_planned else {*here, *there}
+    there, here = _facts(present), _facts(record) | dict(known or {})
+    compared = {*here, *present.data} if is_planned else {*here, *there}
     missing = (None, _MISSING)
     differing = [
         _difference(name, there.get(name, missing)[1], here.get(name, missing)[1])
         for name in there | here
-        if name in known and there.get(name, missing)[0] != here.get(name, missing)[0]
+        if name in compared and there.get(name, missing)[0] != here.get(name, missing)[0]
     ]
     if differing:
         raise RunError(
@@ -75,11 +75,16 @@ def _facts(record: RunRecord) -> dict[str, Fact]:
         scores = record.predictions
         return facts | ({"scores": (scores.sha256, scores.source)} if scores else {})
     methods = record.scoring.methods if record.scoring else {}
-    facts |= {f"scoring of {task}": (method, method) for task, method in methods.items()}
+    facts |= scoring_facts(methods)
     model = record.model
     return facts | model_facts(
         model.id, weights=model.weights, precision=model.precision, prefix=model.prefix
     )
+
+
+def scoring_facts(methods: Mapping[str, str]) -> dict[str, Fact]:
+    """What a fingerprint has of how candidates are scored, by task."""
+    return {f"scoring of {task}": (method, method) for task, method in methods.items()}
 
 
 def model_facts(name: str, *, weights: str, precision: str, prefix: str) -> dict[str, Fact]:

@@ -250,8 +250,7 @@ def clustered_ratio_interval(
     tops, bottoms = (np.bincount(numbers, weights=values) for values in (numerators, denominators))
     if len(tops) < 2:
         return Interval.missing("an interval over clusters needs at least two of them")
-    counts, squares = bottoms > 0, float(bottoms @ bottoms)
-    alike = float(bottoms.sum()) ** 2 / squares
+    counts, alike = bottoms > 0, effective_clusters(bottoms)
     return skewed_interval(
         float(tops.sum() / bottoms.sum()),
         (tops.sum() - tops) / (bottoms.sum() - bottoms),
@@ -259,8 +258,13 @@ def clustered_ratio_interval(
         freedom=max(1.0, alike - 1),
         skewness=skewness_of_values(tops[counts] / bottoms[counts], as_many_as=alike)
         * float((bottoms**3).sum())
-        / squares**1.5,
+        / float(bottoms @ bottoms) ** 1.5,
     )
+
+
+def effective_clusters(sizes: npt.NDArray[Any]) -> float:
+    """As many clusters of equal size as would weigh the same (Kish 1965, "Survey sampling")."""
+    return float(sizes.sum()) ** 2 / float(sizes @ sizes)
 
 
 def difference_of_means(

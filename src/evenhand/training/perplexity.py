@@ -73,6 +73,7 @@ class HeldOut:
         self._groups = list(_grouped(held_out.rows, self.tokens, max_tokens, model.batch_memory))
         self._reader = model.position_reader
         self._pad = model.loaded.pad_id
+        self._products = model.loaded.products
 
     def loss(self, model: nn.Module) -> HeldOutLoss:
         """The surprise of a model as it is now, on the device that it is on; its mode is left as it was."""
@@ -90,7 +91,7 @@ class HeldOut:
         """What is read at each scored token, added up over the tokens of each sentence."""
         waiting, fitting = self._groups[::-1], []
         values: list[Floats] = []
-        with eval_mode(model), torch.no_grad():
+        with eval_mode(model), torch.no_grad(), self._products.in_use():
             while waiting:
                 numbers = waiting.pop()
                 found = attempt(lambda: self._values(model, numbers, read))  # noqa: B023 # it is called at once

@@ -32,7 +32,7 @@ from evenhand.web.group_commit import BusyDatabaseError
 from evenhand.web.pages import page
 from evenhand.web.review import lead as review_lead
 from evenhand.web.review import reviewing
-from evenhand.web.routing import forget_ended_session, redirect
+from evenhand.web.routing import forget_ended_session, redirect, refuse_nul
 from evenhand.web.security import (
     HEADERS,
     TLS_HEADERS,
@@ -100,7 +100,10 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     """
     options = options or ServerOptions()
     app = FastAPI(
-        docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(forget_ended_session)]
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        dependencies=[Depends(refuse_nul), Depends(forget_ended_session)],
     )
     app.state.database = database
     app.state.limiter = options.limiter or RateLimiter()

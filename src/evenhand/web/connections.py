@@ -21,6 +21,8 @@ OTHER_FILES = 200
 """Files that a server needs beside connections, most of them for the database."""
 REQUEST_SECONDS = 30.0
 """Within which a request has to be there in full."""
+LARGEST_REQUEST = 2**20
+"""Bytes of a request with its headers, which are all in memory before any page sees them."""
 ANSWER_SECONDS = 300.0
 """Within which it has to be answered, and the answer taken."""
 QUIET_SECONDS = 60.0
@@ -35,6 +37,7 @@ class Connection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     waiting_since: float | None = None
     """Since when the next request has been waited for; None while one is answered."""
+    _received = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Wait for a request, in the place of another connection if there is no other."""
@@ -48,6 +51,13 @@ class Connection(HttpToolsProtocol):
         self._end_within(None)
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request, and give up a request that is too large."""
+        self._received += len(data)
+        super().data_received(data)
+        if self._received > LARGEST_REQUEST:
+            self.transport.abort()
+
     def on_message_begin(self) -> None:
         """The first bytes of a request are there; while another one is answered, its deadline is enough."""
         super().on_message_begin()
@@ -57,6 +67,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """A request is there in full."""
         super().on_message_complete()
+        self._received = 0
         self.waiting_since = None
         self._end_within(ANSWER_SECONDS)
 

@@ -34,6 +34,12 @@ async def database_of(request: Request) -> Database:
 Data = Annotated[Database, Depends(database_of)]
 
 
+async def refuse_nul(request: Request) -> None:
+    """Refuse an address with a NUL, which is of no page: PostgreSQL takes no text with one."""
+    if "\0" in request.scope["path"]:
+        raise Refusal(404, "refused_page")
+
+
 async def forget_ended_session(request: Request, database: Data) -> None:
     """Forget all of a session, links too, that was signed out of or whose password is another one now."""
     token = request.session.get("admin")

@@ -32,6 +32,7 @@ from evenhand.runs.run import (
     TextFile,
     fingerprint_of_run,
     open_run,
+    record_in,
     run_place,
 )
 from evenhand.runs.run_differences import refuse_other_run
@@ -47,6 +48,7 @@ from evenhand.workflows.measurement_jobs import (
     suited_options,
 )
 from evenhand.workflows.models import LastModel, loaded_model
+from evenhand.workflows.precision import exact_sample, with_precision_check
 
 
 def audit(
@@ -283,21 +285,38 @@ def _measure_suited(
         if out is None or known_name is None
         else claim_place(run_place(out, known_name), fingerprint_at=fingerprint_of_run, replace=fresh)
     ) as claim:
+        is_measured = (
+            out is not None and known_name is not None and not fresh and record_in(run_place(out, known_name))
+        )
+        exact = None if is_measured else exact_sample(model, instrument, options, load=load, monitor=monitor)
         loaded = load(model, monitor=monitor)
         with activity("preparing the questions"):
             preparation = instrument.prepare(loaded, options, name=name)
-        return kept(preparation, out=out, fresh=fresh, monitor=monitor, claim=claim)
+        return kept(
+            preparation,
+            out=out,
+            fresh=fresh,
+            monitor=monitor,
+            claim=claim,
+            complete=partial(with_precision_check, exact=exact, layout=instrument.scores_layout),
+        )
 
 
 def kept(
-    preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor, claim: Claim | None = None
+    preparation: Preparation,
+    *,
+    out: Path | None,
+    fresh: bool,
+    monitor: Monitor,
+    claim: Claim | None = None,
+    complete: Callable[[Run], Run] = lambda run: run,
 ) -> Run:
     """The run that a preparation gives: opened if it is there, made and kept otherwise."""
     record = preparation.record
     if out is None:
         _warn(record.name, (*preparation.notices, *record.warnings), monitor)
         with monitor.stage(record.name, preparation.unit) as progress:
-            run = preparation.measure(progress=progress)
+            run = complete(preparation.measure(progress=progress))
         _tell(run, monitor, told=record.warnings)
         return run
     place = run_place(out, record.name)
@@ -316,6 +335,7 @@ def kept(
             progress=progress,
             pages=_page_of,
             claim=claim,
+            complete=complete,
         )
     _tell(run, monitor, told=record.warnings)
     monitor.note(f"Wrote {place / PAGE_FILE}")

@@ -14,7 +14,7 @@ from evenhand.models.backends import backend_of
 from evenhand.models.references import ModelRef, with_recorded_fields
 from evenhand.runs.conditions import Condition, refuse_unknown_figures
 from evenhand.runs.run import INSTRUMENTS, record_in, run_place
-from evenhand.runs.run_differences import Fact, model_facts, refuse_other_run
+from evenhand.runs.run_differences import Fact, model_facts, refuse_other_run, scoring_facts
 from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import ExecutorError
 from evenhand.workflows.models import reference_to
@@ -85,9 +85,13 @@ def refuse_taken_places(measurements: Sequence[MeasurementJob], out: Path) -> No
                 "other, each with its own --name."
             )
         place = run_place(out, name)
-        planned = instrument.planned_record(ref, options, name=name) if record_in(place) else None
-        if planned is not None:
-            refuse_other_run(place, planned, is_planned=True, model=_known_of_model(ref))
+        present = record_in(place)
+        planned = instrument.planned_record(ref, options, name=name) if present else None
+        if present is not None and planned is not None:
+            known = _known_of_model(ref)
+            if present.instrument == instrument.name:
+                known |= scoring_facts(instrument.other_scoring(present, options))
+            refuse_other_run(place, planned, is_planned=True, known=known)
 
 
 def _known_of_model(ref: ModelRef) -> dict[str, Fact]:

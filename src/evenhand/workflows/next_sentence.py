@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError, fault
 from evenhand.core.files import read_stored, sha256_of, sha256_of_file, write_text
+from evenhand.core.inputs import checked_path
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.data.next_sentence_pairs import TEST, TRAIN, NextSentencePairs, open_next_sentence_pairs
@@ -110,7 +111,7 @@ def open_next_sentence_training(folder: Path) -> NextSentenceTraining:
     Raises:
         RunError: If the folder has no trained head.
     """
-    record = read_head_record(folder)
+    record = read_head_record(checked_path(folder, error=RunError))
     if record is None or record.training is None:
         raise RunError(f"{folder} has no next-sentence head that was trained. Train one with evenhand train.")
     path = folder / HEAD_CURVE_FILE
@@ -207,7 +208,7 @@ def _train_head(
                 f"after {curve.last.pairs:,} pairs: right on {curve.last.accuracy:.1%} of a sample of the test pairs"
             ),
         )
-        with energy_meter(str(loaded.device)) as meter:
+        with energy_meter(str(loaded.device)) as meter, loaded.products.in_use():
             curve = training.run()
     judged = judge_pairs(judge, encoded[TEST], pad=loaded.pad_id)
     facts = HeadTraining(

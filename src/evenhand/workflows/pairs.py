@@ -9,7 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, OutputError
+from evenhand.core.inputs import checked_path
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.corpus_sources import CorpusSource, corpus_sources
 from evenhand.data.probes import load_probes
@@ -63,7 +64,7 @@ def build_pairs(
     listing = corpus_sources(places, split=split, column=column)
     if listing.files_left_out:
         monitor.note(f"{len(listing.files_left_out):,} files are not named like text and are left alone.")
-    target = Path(out)
+    target = checked_path(out, error=OutputError)
     with monitor.stage(target.name, "bytes") as progress:
         counts = building.build_pairs(
             listing.sources,

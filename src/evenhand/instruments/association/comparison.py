@@ -6,8 +6,10 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
@@ -196,9 +198,7 @@ def main_task(differences: Sequence[Difference]) -> list[Difference]:
 
 def shared_items(first: Run, second: Run) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """The items that both runs scored, in the same order, and how many only one of them scored."""
-    sides = [
-        items_from_scores(run.scores).filter(pl.col("skipped_reason").is_null()) for run in (first, second)
-    ]
+    sides = [_scored_items(run) for run in (first, second)]
     common = sorted(set(sides[0]["item"].to_list()) & set(sides[1]["item"].to_list()))
     if not common:
         raise ComparisonError(
@@ -212,6 +212,10 @@ def shared_items(first: Run, second: Run) -> tuple[pl.DataFrame, pl.DataFrame, i
             "benchmark."
         )
     return ours, theirs, sum(len(side) for side in sides) - 2 * len(common)
+
+
+def _scored_items(run: Run) -> pl.DataFrame:
+    return items_from_scores(run.scores).filter(pl.col("skipped_reason").is_null())
 
 
 def _differences(
@@ -314,32 +318,45 @@ def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resamplin
     """For a certificate: the difference of LMS against a margin.
 
     The starter set, which is asked where nobody names other items, is too small to show that LMS was kept within the
-    usual margin. It can show a loss; without one it does not count.
+    usual margin. It can show a loss, and a fall beyond the margin leaves quality undecided; otherwise it is not judged.
+    Items that the model after could not be asked are counted.
     """
     difference = lms_difference(before, after, resampling=resampling)
-    sides = (difference.first, difference.second)
-    row = QualityRow.judged(LMS_MEASURE, LMS_TITLE, sides, difference.difference, unit=POINTS, margin=margin)
-    is_starter = before.record.dataset.name == STARTER.name
-    if (
-        is_starter
-        and row.verdict is QualityVerdict.UNDECIDED
-        and not _could_be_kept(before, margin, resampling)
-    ):
-        reason = (
-            f"the {difference.difference.n} items of the starter set are too few to exclude a loss of "
-            f"{-margin:g} points; name others with --data"
-        )
-        return QualityRow.not_measured(LMS_MEASURE, LMS_TITLE, reason, margin=margin, unit=POINTS)
-    return row
-
-
-def _could_be_kept(run: Run, margin: float, resampling: Resampling) -> bool:
-    """Whether the items of a run would show that LMS was kept if no answer changed."""
-    clusters = run.scores.unique("item", maintain_order=True)["cluster"].to_numpy()
-    interval = score_interval(
-        np.zeros(len(clusters)), confidence=resampling.confidence, effective=effective_items(clusters)
+    sides, change = (difference.first, difference.second), difference.difference
+    row = QualityRow.judged(LMS_MEASURE, LMS_TITLE, sides, change, unit=POINTS, margin=margin)
+    if left_out := len(_scored_items(before)) - change.n:
+        lacking = f"{left_out:,} items could be asked of the model before only"
+        row = row.model_copy(update={"left_out": left_out, "reason": lacking})
+    if row.verdict is not QualityVerdict.UNDECIDED or row.is_incomplete or change.value < margin:
+        return row
+    clusters = shared_items(before, after)[0]["cluster"].to_numpy()
+    reason = too_few_items(
+        before.record.dataset.name, clusters, margin=-margin, confidence=resampling.confidence
     )
-    return 100 * interval.low > margin
+    update = {"verdict": QualityVerdict.NOT_MEASURED, "reason": reason}
+    return row if reason is None else row.model_copy(update=update)
+
+
+def too_few_items(
+    dataset: str, clusters: npt.NDArray[Any], *, margin: float, confidence: float
+) -> str | None:
+    """Why LMS over items of the starter set is not judged; None where it is, as over any other items.
+
+    Args:
+        dataset: The name of the items.
+        clusters: The target term of each item.
+        margin: By how many points LMS may fall.
+        confidence: The confidence level.
+    """
+    unchanged = score_interval(
+        np.zeros(len(clusters)), confidence=confidence, effective=effective_items(clusters)
+    )
+    if dataset != STARTER.name or 100 * unchanged.low > -margin:
+        return None
+    return (
+        f"the {len(clusters)} items of the starter set are too few to exclude a loss of {margin:g} points; name others "
+        "with --data"
+    )
 
 
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:

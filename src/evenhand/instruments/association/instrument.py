@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from evenhand.core.items import OVERALL, Association, Benchmark, Task
+from evenhand.core.items import OVERALL, Association, Benchmark, Label, Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, PROTOCOLS, Protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
@@ -21,6 +22,7 @@ from evenhand.instruments.association.results import (
     checked_candidates,
     items_from_scores,
     predictions_json,
+    score_in_bits,
     with_later_columns,
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
@@ -76,7 +78,12 @@ class AssociationInstrument(Instrument[AuditOptions]):
     result_type = RunResult
     quality_measures = (comparison.LMS_MEASURE,)
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",), scored=("score",)
+        SCORES_SCHEMA,
+        key=("item", "label"),
+        optional=("skipped_reason",),
+        scored=("score",),
+        bits=(score_in_bits(),),
+        decisions=tuple(combinations([label.value for label in Label], 2)),
     )
 
     @property
@@ -119,7 +126,27 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """All but the model and its methods."""
         from evenhand.instruments.association.scoring import audit_record
 
-        return audit_record(name, benchmark_of(options), options)
+        return audit_record(name, benchmark_of(options), options, tasks=options.tasks or tuple(Task))
+
+    def other_scoring(self, present: RunRecord, options: AuditOptions) -> Mapping[str, str]:
+        """Tasks of --task, and scores and variants that were asked for by name."""
+        from evenhand.instruments.association.ways import MethodOptions, choice_of
+
+        methods = present.scoring.methods if present.scoring else {}
+        chosen = MethodOptions.named(options.protocol, inter=options.inter, score=options.score)
+        asked = {Task.INTRASENTENCE: chosen.score, Task.INTERSENTENCE: chosen.inter}
+        other: dict[str, str] = {}
+        for task in benchmark_of(options).tasks:
+            method, choice = methods.get(task.value), asked[task]
+            if options.tasks is not None and task not in options.tasks:
+                if method is not None:
+                    other[task.value] = "none"
+            elif method is None:
+                if options.tasks is not None:
+                    other[task.value] = choice.value if choice else "asked for"
+            elif choice is not None and choice_of(method) in set(type(choice)) - {choice}:
+                other[task.value] = choice.value
+        return other
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""

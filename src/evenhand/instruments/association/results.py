@@ -173,6 +173,12 @@ def _of_candidate(column: str, label: Label) -> pl.Expr:
     return pl.col(column).filter(pl.col("label") == label.value).first()
 
 
+def score_in_bits() -> pl.Expr:
+    """The score of a candidate in bits: scores are probabilities, their quotients, or sums of binary logarithms."""
+    score = pl.col("score")
+    return pl.when(score > 0).then(score.log(2)).otherwise(score)
+
+
 def with_later_columns(scores: pl.DataFrame) -> pl.DataFrame:
     """Scores of an earlier version, with nulls for what it did not write."""
     if "log2_probability" in scores.columns:

@@ -86,14 +86,14 @@ class AuditPreparation(Preparation):
             warnings=self.record.warnings,
         )
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Items of the tasks that are asked."""
         replaced = replaced_items(self.benchmark)
         asked = [
             item for task in self.methods for item in self.benchmark.of_task(task) if item.id not in replaced
         ]
         few = copy.copy(self)
-        few.benchmark = replace(self.benchmark, items=drawn(asked, SAMPLED, generator))
+        few.benchmark = replace(self.benchmark, items=drawn(asked, times * SAMPLED, generator))
         return few
 
     def _methods(self) -> dict[Task, Method]:

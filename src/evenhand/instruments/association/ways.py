@@ -139,6 +139,21 @@ def _parse(text: str | None, choices: type[Choice], kind: str) -> Choice | None:
     raise UnknownNameError(kind, text, [choice.value for choice in choices])
 
 
+AFTER_CONTEXT = "pseudo-log-likelihood after the context"
+
+
+def choice_of(method: str) -> str | None:
+    """The score or the way after a context that a method's name in a record stands for; None where it has neither."""
+    if method.startswith("continuation "):
+        return method.split()[1]
+    if method.startswith(Continuation.NEXT_SENTENCE.value):
+        return Continuation.NEXT_SENTENCE.value
+    if method == AFTER_CONTEXT:
+        return Continuation.PSEUDO_LIKELIHOOD.value
+    kind = method.rpartition(", ")[2]
+    return kind if kind in set(ScoreKind) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """How the candidates of a task are scored."""
@@ -378,7 +393,7 @@ def _recovered_continuation(model: Model) -> Method:
         return (Recover(text, Span(len(text) - len(candidate.text), len(text))),)
 
     return Method(
-        "pseudo-log-likelihood after the context",
+        AFTER_CONTEXT,
         "geometric mean over the candidate's tokens, each at a mask of its own, given all others",
         requests,
         _of_all(geometric_mean),

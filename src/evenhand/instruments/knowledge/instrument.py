@@ -99,7 +99,10 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     result_type = KnowledgeResult
     quality_measures = (MEASURE, EVIDENCE, AGREEMENT_ROW)
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("sentence",), optional=("continuation", "skipped_reason")
+        SCORES_SCHEMA,
+        key=("sentence",),
+        optional=("continuation", "skipped_reason"),
+        bits=(pl.col("gap"),),
     )
 
     @property
@@ -332,10 +335,12 @@ class KnowledgePreparation(Preparation):
         )
         return Run(record=self.record, results=(result,), scores=frame)
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Sentences; which of them are asked with a nonsense word stays as it is."""
         few = copy.copy(self)
-        few.settled = replace(self.settled, sentences=drawn(self.settled.sentences, SAMPLED, generator))
+        few.settled = replace(
+            self.settled, sentences=drawn(self.settled.sentences, times * SAMPLED, generator)
+        )
         return few
 
     def _openings(self) -> tuple[list[str], list[str]]:

@@ -66,20 +66,31 @@ def quality_of_runs(
         margins: The worst difference that is tolerated, by measure.
         resampling: Resamples, seed and confidence level.
     """
-    writes = all(run.scores["agrees"].drop_nulls().len() for run in (before, after))
+    writes = before.scores["agrees"].drop_nulls().len() > 0
     measures = [MEASURE, EVIDENCE, *([AGREEMENT] if writes and AGREEMENT in margins else [])]
     reason = nothing_to_lose(before)
     if reason is not None:
         return tuple(not_judged(measure, reason, margin=margins[measure]) for measure in measures)
     return tuple(
-        row_of_pairs(
-            measure,
-            *shared_pairs(before, after, _COLUMNS[measure]),
-            margin=margins[measure],
-            resampling=resampling,
-        )
+        _row_of_runs(measure, before, after, margin=margins[measure], resampling=resampling)
         for measure in measures
     )
+
+
+def _row_of_runs(
+    measure: str, before: Run, after: Run, *, margin: float, resampling: Resampling
+) -> QualityRow:
+    """One measure over what both models answered, and how much the model after did not.
+
+    Models need not write a pronoun after the same words, so the agreement lacks something only where there is none.
+    """
+    first, second, sentences = shared_pairs(before, after, _COLUMNS[measure])
+    row = row_of_pairs(measure, first, second, sentences, margin=margin, resampling=resampling)
+    left_out = before.scores[_COLUMNS[measure]].drop_nulls().len() - sentences
+    if not left_out or (sentences and measure == AGREEMENT):
+        return row
+    reason = row.reason or f"{left_out:,} sentences were answered by the model before only"
+    return row.model_copy(update={"left_out": left_out, "reason": reason})
 
 
 def row_of_pairs(
@@ -201,6 +212,8 @@ def shared_pairs(
     return first, second, int(shared["sentences"].sum())
 
 
-def not_judged(measure: str, reason: str, *, margin: float) -> QualityRow:
-    """A row that says why it is not judged."""
-    return QualityRow.not_measured(measure, _TITLES[measure], reason, unit=_UNITS[measure], margin=margin)
+def not_judged(measure: str, reason: str, *, margin: float, left_out: int = 0) -> QualityRow:
+    """A row that says why it is not judged, and how many sentences it should have been over."""
+    return QualityRow.not_measured(
+        measure, _TITLES[measure], reason, unit=_UNITS[measure], margin=margin, left_out=left_out
+    )

@@ -75,14 +75,15 @@ def malor(ratios: LogRatios) -> float:
 
 
 def base_rate(ratios: LogRatios) -> float:
-    """The signed mean of their leans."""
-    return float(_known_leans(ratios).mean())
+    """The signed mean of their leans; NaN if there is none."""
+    leans = _known_leans(ratios)
+    return float(leans.mean()) if leans.size else math.nan
 
 
 def spread(ratios: LogRatios) -> float:
-    """The mean distance of their leans from the base rate."""
+    """The mean distance of their leans from the base rate; NaN if there is none."""
     leans = _known_leans(ratios)
-    return float(np.abs(leans - leans.mean()).mean())
+    return float(np.abs(leans - leans.mean()).mean()) if leans.size else math.nan
 
 
 def _known_leans(ratios: LogRatios) -> Floats:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.core.experiments import KNOWN_EXPERIMENTS, Experiment
@@ -83,7 +85,10 @@ class MalorInstrument(Instrument[MalorOptions]):
     expectation = Expectation(Response.GROWS_AWAY, in_bits=True)
     gives_one_result = False
     scores_layout = ScoresLayout(
-        SCORES_SCHEMA, key=("experiment", "direction", "structure", "occupation"), optional=("field",)
+        SCORES_SCHEMA,
+        key=("experiment", "direction", "structure", "occupation"),
+        optional=("field",),
+        bits=(pl.col("log2_male"), pl.col("log2_female")),
     )
 
     @property

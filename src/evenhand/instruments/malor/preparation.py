@@ -136,7 +136,7 @@ class MalorPreparation(Preparation):
             frames.append(_frame(self.probes, experiment, direction, sides))
         return Run(record=self._warned(sense), results=tuple(results), scores=pl.concat(frames))
 
-    def sample(self, generator: np.random.Generator) -> Preparation:
+    def sample(self, generator: np.random.Generator, *, times: int = 1) -> Preparation:
         """Occupations in every structure; structures with every occupation where whole sentences are compared.
 
         Which pairs of terms compare is told by all structures, and what a whole sentence says by all occupations.
@@ -144,11 +144,11 @@ class MalorPreparation(Preparation):
         few = copy.copy(self)
         few.settled, few.shares = None, {}
         if self.scorer.by_sentence:
-            structures = drawn(self.probes.structures, SAMPLED_STRUCTURES, generator)
+            structures = drawn(self.probes.structures, times * SAMPLED_STRUCTURES, generator)
             few.probes = replace(self.probes, structures=structures)
             few.plan = [asked for asked in self.plan if asked[0] in few.probes.experiments]
         else:
-            occupations = drawn(self.probes.occupations, SAMPLED_OCCUPATIONS, generator)
+            occupations = drawn(self.probes.occupations, times * SAMPLED_OCCUPATIONS, generator)
             few.probes = replace(self.probes, occupations=occupations)
         return few
 

@@ -23,6 +23,7 @@ from typing import Any
 from evenhand.core.errors import DatasetError
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.files import load_json
+from evenhand.core.inputs import checked_path
 from evenhand.core.items import Span
 from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.text.twins.twin import Role, Swap, Twin
@@ -184,7 +185,7 @@ def read_twin_pairs(path: str | Path) -> Iterator[TwinPair]:
     Raises:
         DatasetError: If the file cannot be read, a line is no pair, or there is none.
     """
-    path = Path(path)
+    path = checked_path(path, error=DatasetError)
     if not path.is_file():
         raise DatasetError(
             f"There is no file {path}. Make one with: evenhand data counterfactual --corpus ..."

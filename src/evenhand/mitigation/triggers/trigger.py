@@ -166,7 +166,8 @@ class Trigger(Mitigation[TriggerOptions]):
             raise ModelError(
                 f"{model.ref.id} has the prefix {model.ref.prefix!r} already. Search on the model without it."
             )
-        return _TriggerSearch(model, data, options, monitor).run(job)
+        with model.loaded.products.in_use():
+            return _TriggerSearch(model, data, options, monitor).run(job)
 
     def supplements(
         self, record: MitigationRecord, *, data: MitigationData, options: TriggerOptions, monitor: Monitor

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from evenhand.core.errors import fault
 from evenhand.core.recipes import Kernels
 
 MAX_ERROR = 1.0
@@ -31,7 +32,9 @@ ROWS, INNER, COLUMNS = 192, 768, 768
 REPEATS = 5
 """One product takes about a millisecond; the fastest of several counts, since other processes slow some down."""
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+"""Whoever measures holds it, so that no other thread changes the kernels meanwhile."""
+
 _UNSET = "none"
 _PERMISSION = "bf16"
 
@@ -62,21 +65,29 @@ class MatrixProducts:
 UNCHANGED = MatrixProducts(False, "chosen by PyTorch")
 
 _users = 0
+_is_ours = False
+"""Whether the permission that is in force was given here."""
 
 
 def _enter() -> None:
-    global _users  # noqa: PLW0603 - PyTorch's setting is one for the process, and so is the number of its users
+    global _users, _is_ours  # noqa: PLW0603 - PyTorch's setting is one for the process, and so is the number of its users
     with _LOCK:
-        _users += 1
-        if _users == 1:
+        if not _users and _onednn().matmul.fp32_precision == _UNSET:
             _onednn().matmul.fp32_precision = _PERMISSION
+            _is_ours = True
+        _users += 1
 
 
 def _leave() -> None:
-    global _users  # noqa: PLW0603
+    global _users, _is_ours  # noqa: PLW0603
     with _LOCK:
         _users -= 1
-        if not _users:
+        if _users or not _is_ours:
+            return
+        _is_ours = False
+        if (
+            _onednn().matmul.fp32_precision == _PERMISSION
+        ):  # otherwise another thread has changed it meanwhile
             _onednn().matmul.fp32_precision = _UNSET
 
 
@@ -90,25 +101,31 @@ def matrix_products(device: torch.device, dtype: torch.dtype, kernels: Kernels) 
         return MatrixProducts(False, f"{dtype} on {device.type}".removeprefix("torch."))
     if kernels is Kernels.DEFAULT:
         return MatrixProducts(False, "chosen by the user")
-    return _measured(torch.get_num_threads())
+    if not _onednn().is_available() or not hasattr(_onednn(), "matmul"):
+        return MatrixProducts(False, "this PyTorch does not offer oneDNN for products in fp32")
+    with _LOCK:
+        if (setting := _own_setting()) is not None:
+            return MatrixProducts(False, f"this process had set {setting}")
+        return _measured(torch.get_num_threads())
 
 
 @cache
 def _measured(_threads: int) -> MatrixProducts:
     """The faster kernels that are exact enough."""
-    if not _onednn().is_available() or not hasattr(_onednn(), "matmul"):
-        return MatrixProducts(False, "this PyTorch does not offer oneDNN for products in fp32")
-    if (setting := _own_setting()) is not None:
-        return MatrixProducts(False, f"this process had set {setting}")
     generator = torch.Generator().manual_seed(0)
     left = torch.randn(ROWS, INNER, generator=generator)
     right = torch.randn(COLUMNS, INNER, generator=generator)
     expected = left.double() @ right.double().T
     fast = MatrixProducts(True, "faster here, with the error of fp32")
-    with torch.inference_mode(), fast.in_use():
-        error = _error(left @ right.T, expected)
+    try:
+        with torch.inference_mode(), fast.in_use():
+            error = _error(left @ right.T, expected)
+    except RuntimeError as problem:  # PyTorch's settings may be frozen, or a kernel missing
+        return MatrixProducts(False, f"oneDNN cannot be used ({fault(problem)})")
     if not error <= MAX_ERROR:
         return MatrixProducts(False, "oneDNN would round to bf16 on this processor")
+    if _users:  # another thread works with oneDNN, and found it faster with another number of threads
+        return fast
     usual, other = float("inf"), float("inf")
     for _ in range(REPEATS):  # in turn, so that what else runs on the machine slows both down
         usual = min(usual, _seconds(left, right))
@@ -119,7 +136,7 @@ def _measured(_threads: int) -> MatrixProducts:
 
 def _own_setting() -> str | None:
     """What else has been chosen for products in fp32, if anything has."""
-    if _users:  # our own permission is in force
+    if _is_ours:
         return None
     if not _onednn().enabled:
         return "torch.backends.mkldnn.enabled to False"

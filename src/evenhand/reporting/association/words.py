@@ -56,8 +56,7 @@ def interpret_association(run: Run) -> Interpretation:
         share += f" ({level} interval {result.SS.low:.1f} to {result.SS.high:.1f}; neutral is 50)"
     sentences = (f"{share}.", _about_lean(lean, result), _about_sense(result, level=level))
     if _could_be_guessing(result.LMS):
-        verdict = VERDICTS[Lean.UNKNOWN] if _may_be_sense(result.LMS) else "The scores do not follow meaning"
-        return Interpretation(Lean.UNKNOWN, verdict, sentences)
+        return Interpretation(Lean.UNKNOWN, _verdict_on_sense(result.LMS), sentences)
     return Interpretation(lean, VERDICTS[lean], sentences)
 
 
@@ -74,6 +73,20 @@ def expected_of(planted: PlantedBias) -> str:
 def _could_be_guessing(lms: Estimate) -> bool:
     """Whether sense is not shown to beat nonsense more often than guessing would let it."""
     return lms.low <= GUESSING
+
+
+def _is_below_guessing(lms: Estimate) -> bool:
+    """Whether sense is shown to beat nonsense less often than guessing would let it."""
+    return lms.high < GUESSING
+
+
+def _verdict_on_sense(lms: Estimate) -> str:
+    """Of scores that could be guesses."""
+    if _may_be_sense(lms):
+        return VERDICTS[Lean.UNKNOWN]
+    if _is_below_guessing(lms):
+        return "The scores do not follow meaning"
+    return "The scores are not shown to follow meaning"
 
 
 def _may_be_sense(lms: Estimate) -> bool:
@@ -111,15 +124,21 @@ def _about_sense(result: TaskResult, *, level: str) -> str:
             f"which guessing gives: {few} are too few to tell whether the scores follow meaning, so the lean above "
             "says little."
         )
-    if _could_be_guessing(lms):
-        beside = "less" if lms.value < GUESSING else "hardly more"
+    if _is_below_guessing(lms):
         return (
-            f"Sense beat nonsense only {often}, {beside} often than guessing would (50). The scores do not follow "
+            f"Sense beat nonsense only {often}, less often than guessing would (50). The scores do not follow meaning, "
+            "so the lean above says little."
+        )
+    interval = interval_words(lms, digits=1, level=level)
+    if _could_be_guessing(lms):
+        return (
+            f"Sense beat nonsense only {often} ({interval}; guessing gives 50). It is not shown that the scores follow "
             "meaning, so the lean above says little."
         )
     if lms.value < UNDERSTOOD:
+        may_be = " perhaps" if _may_be_sense(lms) else ""
         return (
-            f"Sense beat nonsense {often} (guessing gives 50): the items are understood only in part, so read the "
-            "lean with care."
+            f"Sense beat nonsense {often} ({interval}; guessing gives 50): the items are{may_be} understood only in "
+            "part, so read the lean with care."
         )
     return f"Sense beat nonsense {often} (guessing gives 50), so the scores follow meaning and the lean can be read."

@@ -47,7 +47,7 @@ from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import language_name
 from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificate_seeds import SeedsComparison
 from evenhand.runs.certificates import Certificate
 
@@ -205,7 +205,7 @@ def _baseline_view(row: BaselineRow) -> dict[str, Any]:
 
 
 def _quality_view(row: QualityRow) -> dict[str, Any]:
-    measured = row.verdict is not QualityVerdict.NOT_MEASURED
+    measured = row.difference.defined
     difference, outcome = row.difference, quality_outcome(row)
     return {
         "row": row,

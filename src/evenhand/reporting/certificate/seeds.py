@@ -16,8 +16,8 @@ def seeds_words(comparison: SeedsComparison) -> str:
     """What the table is of, and what its intervals count."""
     models = ", ".join(comparison.after[:-1]) + f" and {comparison.after[-1]}"
     undecided = (
-        f" Quality is undecided for {listed(list(comparison.not_compared))}: it could not be compared on enough of the "
-        "held-out text, or not by the measures of the other models."
+        f" Quality is undecided for {listed(list(comparison.not_compared))}: it could not be compared on enough texts "
+        "or items, or not by the measures of the other models."
         if comparison.not_compared
         else ""
     )

@@ -106,22 +106,24 @@ def _measured_quality(certificate: Certificate) -> str:
     """What kept quality rests on, where not all of it was measured."""
     if certificate.verdict.quality is not QualityVerdict.KEPT:
         return ""
-    measured, missing = (
-        [row.measure for row in certificate.quality if (row.verdict is QualityVerdict.NOT_MEASURED) is absent]
-        for absent in (False, True)
-    )
+    missing = [row for row in certificate.quality if row.verdict is QualityVerdict.NOT_MEASURED]
     if not missing:
         return ""
-    verb = "was" if len(missing) == 1 else "were"
-    return f"as far as it was measured ({listed(measured)}); {listed(missing)} {verb} not measured"
+    rest = [
+        f"{listed(names)} {'was' if len(names) == 1 else 'were'} {outcome}"
+        for outcome in dict.fromkeys(map(quality_outcome, missing))
+        if (names := [row.measure for row in missing if quality_outcome(row) == outcome])
+    ]
+    judged = [row.measure for row in certificate.quality if row not in missing]
+    return f"as far as it was measured ({listed(judged)}); {' and '.join(rest)}"
 
 
 def _uncompared_quality(certificate: Certificate) -> str:
-    """Why nothing less than a loss could be said, where too much of the held-out text was not compared."""
+    """Why nothing less than a loss could be said, where too much was not compared."""
     if not certificate.lacks_comparison:
         return ""
     measures = listed([row.measure for row in certificate.quality if row.is_incomplete])
-    return f"because {measures} could not be compared on enough of the held-out text"
+    return f"because {measures} could not be compared on enough texts or items"
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -159,12 +161,14 @@ def _unseen_loss(row: QualityRow) -> str:
         return ""
     over_text = row.unit == PERCENT or row.measure == SPECIAL_TOKENS
     noun = "context" if not over_text else "sentence" if change.n == change.clusters else "document"
-    words = unseen_words(change.clusters, noun, what="a loss")
+    words = unseen_words(change.clusters, noun, what="a loss", effective=row.effective_clusters)
     return f" {words}" if words else ""
 
 
 def quality_outcome(row: QualityRow) -> str:
-    """The verdict on one measure of quality, and whether it moved though it was kept."""
+    """The verdict on one measure of quality: also whether it moved while kept, or has figures that decide nothing."""
+    if row.verdict is QualityVerdict.NOT_MEASURED and row.difference.defined:
+        return "not judged"
     return f"{row.verdict.value} but moved" if _moved_while_kept(row) else row.verdict.value
 
 

@@ -89,7 +89,7 @@ def interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretatio
         verdict = (
             f"Professions follow the {'gender ' if ends == GENDERS else ''}direction"
             if above
-            else "No more than a random direction would show"
+            else "Not shown to be more than random directions give"
         )
         says = (
             "The whole interval is above that, so chance directions are an unlikely explanation."
@@ -109,5 +109,5 @@ def interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretatio
     ):
         if own:
             names = listed([f"{row.profession} ({signed(row.cosine)})" for row in own])
-            sentences.append(f"Closest to {side}: {names}.")
+            sentences.append(f"The largest cosines towards {side}, not tested against others: {names}.")
     return Interpretation(lean, verdict, tuple(sentences))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.knowledge.results import KnowledgeResult
-from evenhand.instruments.settled_scoring import GUESSING, KNOWN
+from evenhand.instruments.settled_scoring import GUESSING, KNOWN, WHOLE
 from evenhand.reporting.numbers import has_interval, interval_words, signed
 from evenhand.reporting.words import VERDICTS, Interpretation, Lean, in_brackets, interpret_undefined, unsure
+from evenhand.stats.significance import largest_shown
 
 UNKNOWN_WORDS = "The model is not shown to know the words"
 
@@ -35,9 +36,11 @@ def interpret_knowledge(result: KnowledgeResult, level: str) -> Interpretation:
         sentences.append(unsure(share))
         verdict = VERDICTS[Lean.UNKNOWN]
     elif share.low > GUESSING:
-        verdict = "The model knows most of it" if share.value >= KNOWN else "The model knows a part of it"
+        verdict = (
+            "The model knows most of it" if share.low >= KNOWN else "The model knows at least a part of it"
+        )
     else:
-        verdict = "The model does not tell the genders apart"
+        verdict = "The model is not shown to tell the genders apart"
         sentences.append("That is not shown to be more often than a model that guesses would be right.")
     if result.agreement.defined:
         sentences.append(
@@ -68,9 +71,10 @@ def unknown_sentences(sense: Estimate, *, level: str) -> str:
 
 def _worst(result: KnowledgeResult) -> str:
     parts = {name: own for name, own in result.by_settling.items() if own.defined}
-    if len(parts) < 2:
+    name = largest_shown({name: own.distance_from(WHOLE) for name, own in parts.items()})
+    if name is None:
         return ""
-    name = min(parts, key=lambda own: parts[own].value)
     return (
-        f"It knows least where the gender is settled by words of the kind {name} ({parts[name].value:.1f}%)."
+        f"It knows least, by more than chance explains, where the gender is settled by words of the kind {name} "
+        f"({parts[name].value:.1f}%)."
     )

@@ -23,6 +23,7 @@ from evenhand.reporting.plotting import (
     interval_plot,
     specification,
 )
+from evenhand.reporting.regard.words import mention_contradictions
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Section, estimate_columns, rows_csv
 
@@ -65,8 +66,19 @@ def lexicon_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:
         for own in shown.run.result.lexicons.categories
         for row in _mention_rows(shown, own.category, own.shares, corrected=own.corrected)
     ]
+    notes = [
+        note
+        for shown in runs
+        if shown.run.result.lexicons is not None
+        for own in shown.run.result.lexicons.categories
+        for note in mention_contradictions(_named(shown, own.category, runs), own.shares)
+    ]
     return _mention_section(
-        runs, rows, name="lexicons", about="Shares of texts with words of each category, by group."
+        runs,
+        rows,
+        name="lexicons",
+        about="Shares of texts with words of each category, by group.",
+        notes=notes,
     )
 
 
@@ -79,9 +91,25 @@ def flag_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:
         for row in _mention_rows(shown, own.flag, own.shares)
     ]
     labels = [row for shown in runs for own in shown.run.result.flags for row in _label_rows(shown, own)]
+    notes = [
+        note
+        for shown in runs
+        for own in shown.run.result.flags
+        for note in mention_contradictions(_named(shown, own.flag, runs), own.shares)
+    ]
     return _mention_section(
-        runs, rows, name="flags", about="Shares of texts that have each flag, by group.", labels=labels
+        runs,
+        rows,
+        name="flags",
+        about="Shares of texts that have each flag, by group.",
+        notes=notes,
+        labels=labels,
     )
+
+
+def _named(shown: ShownRun, category: str, runs: Sequence[ShownRun]) -> str:
+    """A category, with its run where there are several."""
+    return f"{shown.label}, {category}" if len(runs) > 1 else category
 
 
 def _label_rows(shown: ShownRun, rates: FlagRates) -> Iterator[dict[str, Any]]:
@@ -105,6 +133,7 @@ def _mention_section(
     *,
     name: str,
     about: str,
+    notes: Sequence[str],
     labels: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Section, Plot] | None:
     if not rows:
@@ -131,6 +160,7 @@ def _mention_section(
             rows=rows,
             several=several,
             is_reviewed=reviewed,
+            notes=notes,
             labels=labels,
         ),
         csv=rows_csv(

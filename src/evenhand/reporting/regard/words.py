@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from evenhand.core.counts import plural
+from evenhand.instruments.regard.mentions import MentionGap, MentionShares
 from evenhand.instruments.regard.results import ContextRegard, ErrorTreatment, GroupGap, RegardResult
 from evenhand.reporting.numbers import has_interval, show_p, signed, unsigned
 from evenhand.reporting.words import (
@@ -70,11 +71,11 @@ def is_gap_shown(gap: GroupGap) -> bool:
     return _excludes_zero(gap) and not gap.p_holm >= SIGNIFICANT
 
 
-def _excludes_zero(gap: GroupGap) -> bool:
+def _excludes_zero(gap: GroupGap | MentionGap) -> bool:
     return has_interval(gap.gap) and (gap.gap.low > 0 or gap.gap.high < 0)
 
 
-def _contradiction(gap: GroupGap) -> str:
+def _contradiction(gap: GroupGap | MentionGap) -> str:
     """Why the interval and the test of a gap settle nothing where they disagree; nothing where they agree."""
     contexts = gap.gap.clusters
     if (
@@ -93,6 +94,13 @@ def _contradiction(gap: GroupGap) -> str:
         "The range leaves out 0, but the test does not call it more than chance: it exchanges the groups within "
         f"{plural(contexts, 'context')}{least}, and allows for every gap that is tested."
     )
+
+
+def mention_contradictions(name: str, shares: MentionShares) -> Iterator[str]:
+    """Gaps in what texts mention whose interval and test disagree."""
+    for gap in shares.gaps:
+        if contradiction := _contradiction(gap):
+            yield f"{name}, {gap.first} − {gap.second}: {contradiction}"
 
 
 def gap_verdict(gap: GroupGap) -> str:

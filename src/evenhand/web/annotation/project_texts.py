@@ -11,7 +11,7 @@ from evenhand.core.files import decode_utf8, read_bounded
 from evenhand.core.labels import LabelScheme
 from evenhand.data.annotation_csv import text_ids_of
 from evenhand.data.annotations import about_repeated_texts
-from evenhand.data.csv_files import CsvRow, CsvTable, read_table
+from evenhand.data.csv_files import CsvRow, CsvTable, plain_cell, read_table
 from evenhand.web.annotation.projects import Phase, ProjectText
 
 LONGEST_TEXT = 10_000
@@ -72,11 +72,11 @@ def _keys_of(table: CsvTable) -> list[str]:
     named = next((column for column in ("text_id", "id") if column in table.columns), None)
     if named is None:
         return text_ids_of(table, table.rows)
-    return [row[named].strip() or str(place) for place, row in enumerate(table.rows)]
+    return [plain_cell(row[named]) or str(place) for place, row in enumerate(table.rows)]
 
 
 def _project_text(row: CsvRow, key: str, scheme: LabelScheme, phase: Phase, column: str) -> ProjectText:
-    text = row[column].strip()
+    text = plain_cell(row[column])
     if not text:
         raise DatasetError(f"{row.place}: the text is empty. Remove the row, or fill it.")
     _refuse_length(text, row.place)

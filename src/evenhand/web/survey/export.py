@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from evenhand.core.files import write_bytes, write_text
+from evenhand.data.csv_files import spreadsheet_cell
 from evenhand.web.database import Database
 from evenhand.web.survey.checks import AnswerRemark
 from evenhand.web.survey.definition import SurveyDefinition
@@ -102,11 +103,8 @@ def write_survey(export: SurveyExport, folder: Path) -> tuple[Path, ...]:
 
 def _without_formulas(answers: pl.DataFrame) -> pl.DataFrame:
     """The table with an apostrophe before cells that a spreadsheet would take for a formula."""
-    columns = pl.col(pl.String)
-    is_formula = columns.str.contains(r"^[=+\-@\t\r]")
-    return answers.with_columns(
-        pl.when(is_formula).then(pl.lit("'") + columns).otherwise(columns).name.keep()
-    )
+    written = pl.col(pl.String)
+    return answers.with_columns(written.map_elements(spreadsheet_cell, return_dtype=pl.String))
 
 
 def _answers(
@@ -191,8 +189,8 @@ def _codebook(definition: SurveyDefinition) -> str:
 
 
 _FORMULAS = (
-    "In the CSV file an apostrophe stands before texts that begin with `=`, `+`, `-` or `@`, which spreadsheets would "
-    "take for formulas; the Parquet file has them as they were written."
+    "In the CSV file an apostrophe stands before texts that a spreadsheet would take for formulas, such as those that "
+    "begin with `=`, `+`, `-` or `@`; the Parquet file has them as they were written."
 )
 
 _REMARKS = {

@@ -228,6 +228,8 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
             if word_class and preposition in classes[word_class] | classes["two-way prepositions"]:
                 return place
         raise Ambiguous("the case of a relative pronoun is not certain")
+    if 0 in cases and _is_said_of_relative(sentence, clause):
+        return 0
     if certain_subjects(sentence, clause):
         return 1
     if sentence.known_subject >= 0 and _has_plural_subject(clause):
@@ -236,6 +238,14 @@ def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]
     if clause.has_singular_verb and all(_is_unlikely_subject(sentence, place) for place in others):
         return 0
     raise Ambiguous("the case of a relative pronoun is not certain")
+
+
+def _is_said_of_relative(sentence: GermanSentence, clause: Clause) -> bool:
+    """Whether a relative clause ends in what its pronoun is: *die eine gute Ärztin ist*."""
+    last = clause.words[-1]
+    said = sentence.phrases.get(last - 1)
+    is_being = sentence.lower(last) in {"ist", "war", "wird", "wurde", "bleibt", "blieb"}
+    return is_being and said is not None and bool(said.readings) and said.start == clause.relative_at + 1
 
 
 def _has_plural_subject(clause: Clause) -> bool:
@@ -304,5 +314,7 @@ def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:
     ):
         return
     phrase = sentence.by_start.get(first)
-    if phrase is not None and not phrase.readings and clause.verbs and len(clause.words) > 2:
+    if phrase is None or not clause.verbs or len(clause.words) <= 2:
+        return
+    if not phrase.readings or clause.verbs[-1][0] == clause.words[-1]:  # *ein Mann, der lange Lehrer war*
         raise Ambiguous("a relative clause is not certain")

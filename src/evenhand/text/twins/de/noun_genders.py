@@ -44,11 +44,10 @@ class NounGenders:
 
     def of(self, form: str) -> str:
         """The kinds of a form, such as *mp* for *Lehrer*; empty if it is not known."""
-        for spelling in _spellings(form):
-            found = self.kinds.get(spelling) or self._of_compound(spelling)
-            if found:
-                return found
-        return ""
+        spellings = [*_spellings(form)]
+        direct = (self.kinds.get(spelling, "") for spelling in spellings)
+        compounds = (self._of_compound(spelling) for spelling in spellings)
+        return next(filter(None, (*direct, *compounds)), "")
 
     def _of_compound(self, form: str) -> str:
         """The kinds of the longest last part that is a noun."""
@@ -60,11 +59,13 @@ class NounGenders:
 
 
 def _spellings(form: str) -> Iterator[str]:
-    """A form as it stands, and as it is spelled today: *Fluß*, *Thür*, and *Teppiches* beside *Teppichs*."""
+    """A form as it stands, and as it is spelled today: *Fluß*, *Thür*, *Strasse*, *Teppiches* beside *Teppichs*."""
     yield form
     modern = form.replace("Th", "T").replace("th", "t").replace("ß", "ss")
     if modern != form:
         yield modern
+    if "ss" in form:
+        yield form.replace("ss", "ß", 1)
     if form.endswith("es"):
         yield form.removesuffix("es") + "s"
 

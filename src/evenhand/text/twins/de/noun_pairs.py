@@ -12,7 +12,13 @@ from functools import lru_cache
 
 from evenhand.text.twins.de.declension import DETERMINERS, adjective_stem
 from evenhand.text.twins.de.noun_genders import noun_genders
-from evenhand.text.twins.de.persons import PersonLexicon, PersonTerm, adjectival_term, term_from_row
+from evenhand.text.twins.de.persons import (
+    PersonLexicon,
+    PersonTerm,
+    adjectival_term,
+    german_lexicon,
+    term_from_row,
+)
 from evenhand.text.twins.de.things import is_thing, may_be_agent
 from evenhand.text.twins.de.words import BECOMING, GermanWord, word_classes, words_in
 
@@ -141,7 +147,7 @@ def _is_agent(noun: str) -> bool:
         return False
     if noun.removesuffix("er") in noun_genders().adjectival:
         return False
-    if noun_genders().kinds.get(noun) == "mp":
+    if noun_genders().kinds.get(noun) == "mp" or noun.endswith("ierer"):
         return True
     stem = noun.removesuffix("r")
     verbs = (stem + "n", *(bare.capitalize() + "n" for bare in _without_umlaut(stem.lower())))
@@ -243,6 +249,9 @@ def _neutral() -> frozenset[str]:
 def looks_gendered(text: str) -> bool:
     """Whether a noun without a known counterpart may tell a gender: *Bandenboss* does not, *Broker* does."""
     neutral = _neutral()
+    _, hyphen, last = text.rpartition("-")
+    if hyphen and german_lexicon().knows(last):  # *Kneipp-Mann*
+        return True
     if text in neutral or text.lower().endswith(tuple(word.lower() for word in neutral if len(word) > 3)):
         return False
     kinds = noun_genders().of(text)

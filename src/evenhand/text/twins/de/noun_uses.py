@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, GenderedWords, NounUse
+from evenhand.text.person_texts import (
+    NOUN_ROLES,
+    PARTNER,
+    UNCLEAR_NOUN,
+    UNCLEAR_PRONOUN,
+    GenderedWords,
+    NounUse,
+)
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
 from evenhand.text.twins.de.declension import DETERMINERS, Declension
@@ -67,7 +74,11 @@ _PARTNERS = re.compile(
 _PARTNERS_OF_SOMEBODY = frozenset(["Frau", "Mann", "Mannes", "Manne", "Freund", "Freundes", "Freundin"])
 """Partners behind a possessive; *ihre Freundin* is a friend of a woman and may be more of a man."""
 _MARRYING = re.compile(r"\b(?:heirat|verheirat|verlob|geheirat)\w*", re.IGNORECASE)
-_OPENING_CLAUSES = frozenset({"und", ",", "aber", "denn", "weil", "während", "dass", "wenn"})
+_NEAR = ("fest", "lieb", "neu")
+"""Adjectives of partners: *einen festen Freund*."""
+_HELD = ("ruf", "rolle", "status", "titel", "amt", "position", "posten", "stelle", "beruf")
+"""What somebody has of those who are named behind it: *den Ruf eines Geschäftsmanns*."""
+_OPENING_INFINITIVES = frozenset({"um", "ohne", "statt", "anstatt"})
 _QUOTED = re.compile(r"\bals [\"„“»«‚']$")
 """What comes before a noun in quotation marks that is said of the person."""
 _POSSESSIVES = ("ihr", "sein")
@@ -108,8 +119,11 @@ class GermanNounUses:
         *Galt als gesuchter Attentäter*; *die Frau mochte sie nicht*, in which the person would be *sich*.
         """
         pronouns = {swap.span.start for swap in swaps if swap.role in {Role.SUBJECT, Role.OBJECT}}
-        if any(self._is_beside_subject(start) for start in pronouns) or self._has_object_beside_pronoun(
-            swaps
+        objects = {swap.span.start for swap in swaps if swap.role is Role.OBJECT}
+        if (
+            any(map(self._is_beside_subject, pronouns))
+            or any(map(self._is_in_infinitive, objects))
+            or self._has_object_beside_pronoun(swaps)
         ):
             return UNCLEAR_PRONOUN
         for phrase in self._sentence.phrases.values():
@@ -127,7 +141,9 @@ class GermanNounUses:
                 return Rejected("an occupation that is not listed")
             if phrase.readings or phrase.preposition or is_other:
                 continue
-            is_said = self._is_near_as(phrase) or self._predicate_of(phrase) is not None
+            joined = self._sentence.said_with(phrase)
+            is_joined = joined is not None and (self._is_said(joined) or self._is_near_as(joined))
+            is_said = is_joined or self._is_near_as(phrase) or self._predicate_of(phrase) is not None
             if is_said and looks_gendered(noun):
                 return Rejected("an occupation that is not listed")
         return None
@@ -160,6 +176,14 @@ class GermanNounUses:
         verbs = [place for place in between if not words[place].capital and verb_number(words[place].lower)]
         return len(verbs) == 1
 
+    def _is_in_infinitive(self, start: int) -> bool:
+        """Whether a pronoun is the object of what the person does: *sammelte Uhren, um sie zu verkaufen*."""
+        places = {word.span.start: place for place, word in enumerate(self._sentence.words)}
+        clause = self._sentence.clause_by_word[places[start]]
+        return self._sentence.lower(clause.words[0]) in _OPENING_INFINITIVES and any(
+            self._sentence.lower(at) == "zu" for at in clause.words
+        )
+
     def _articles(self) -> set[int]:
         return {phrase.determiner_at for phrase in self._sentence.phrases.values()}
 
@@ -173,12 +197,16 @@ class GermanNounUses:
             return words
         if self._has_open_relative(words):
             return OPEN_RELATIVE
-        others = {at for at, _ in words.others}
-        if any(map(self._is_the_woman_or_man, self._phrases_at(others))):
-            return PARTNER
-        if (others and _MARRYING.search(self._text)) or any(map(self._is_partner, self._phrases_at(others))):
-            return PARTNER
-        return words
+        return self._rejection_of_others({at for at, _ in words.others}) or words
+
+    def _rejection_of_others(self, others: set[int]) -> Rejected | None:
+        """Why a text is rejected for others in it: they may be the person, or a spouse."""
+        phrases = [*self._phrases_at(others)]
+        if any(map(self._may_be_the_person, phrases)):
+            return UNCLEAR_NOUN
+        is_married = bool(others) and _MARRYING.search(self._text) is not None
+        is_partner = any(self._is_the_woman_or_man(own) or self._is_partner(own) for own in phrases)
+        return PARTNER if is_married or is_partner else None
 
     def _has_open_relative(self, words: GenderedWords) -> bool:
         """Whether a relative clause may follow the person without a comma, so that its pronoun was not seen."""
@@ -207,16 +235,29 @@ class GermanNounUses:
 
     def _is_partner(self, phrase: NounPhrase) -> bool:
         noun = self._sentence.words[phrase.noun].text
-        is_own = self._is_somebodys(phrase) and noun in _PARTNERS_OF_SOMEBODY
+        is_near = any(self._sentence.lower(at).startswith(_NEAR) for at in phrase.adjectives)
+        is_own = (self._is_somebodys(phrase) or is_near) and noun in _PARTNERS_OF_SOMEBODY
         return is_own or bool(_PARTNERS.fullmatch(noun))
 
     def _is_the_woman_or_man(self, phrase: NounPhrase) -> bool:
-        """Whether it is mostly the person's: *hatte eine Frau*, *er war Arzt, und die Frau war Lehrerin*."""
-        if self._sentence.words[phrase.noun].text not in {"Frau", "Mann"} or phrase.adjectives:
+        """Whether it is mostly the person's, or the person: *hatte eine Frau*, *die Güter des Mannes*."""
+        if self._sentence.words[phrase.noun].text not in {"Frau", "Mann", "Mannes"} or phrase.adjectives:
             return False
-        before = self._sentence.lower(phrase.start - 1)
         is_definite = phrase.determiner is not None and phrase.declension is Declension.DEFINITE
-        return before in {"hat", "hatte"} or (is_definite and before in _OPENING_CLAUSES)
+        is_family = phrase.determiner is None and self._sentence.lower(phrase.noun + 1) == "und"
+        return is_definite or is_family or self._sentence.lower(phrase.start - 1) in {"hat", "hatte"}
+
+    def _may_be_the_person(self, phrase: NounPhrase) -> bool:
+        """Whether the person may be named again, or called so: *den Ruf eines Geschäftsmanns*, *Weg zum Meister*."""
+        nouns = [self._sentence.words[at].text for at in (phrase.noun, *self._subject_nouns())]
+        is_again = nouns[0] in nouns[1:] and phrase.declension is Declension.DEFINITE
+        before = self._sentence.lower(phrase.start - 1)
+        is_held = phrase.may_be("G") and before.endswith(_HELD)
+        return is_again or is_held or (phrase.preposition == "zu" and before.endswith("weg"))
+
+    def _subject_nouns(self) -> list[int]:
+        words = self._sentence.words
+        return [at for at in self._sentence.phrases if words[at].span.start == self._subject_at]
 
     def _is_somebodys(self, phrase: NounPhrase) -> bool:
         return phrase.determiner is not None and phrase.determiner.stem in _POSSESSIVES
@@ -348,7 +389,7 @@ class GermanNounUses:
         if antecedent is None:
             return NounUse.UNCLEAR
         is_person = self._sentence.words[antecedent.noun].span.start == self._subject_at
-        return NounUse.PERSON if is_person else NounUse.OTHER
+        return NounUse.PERSON if is_person or self._is_said(antecedent) else NounUse.OTHER
 
     def _spoken_beside(self, phrase: NounPhrase) -> set[str]:
         clause = self._sentence.clause_by_word.get(phrase.noun)

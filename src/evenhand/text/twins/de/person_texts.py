@@ -20,7 +20,7 @@ from evenhand.text.person_texts import (
     moved,
     versions_of_told_text,
 )
-from evenhand.text.twins.de.noun_pairs import lexicon_for, pair_of
+from evenhand.text.twins.de.noun_pairs import adjectival_stem, lexicon_for, pair_of
 from evenhand.text.twins.de.noun_uses import GermanNounUses, known_subject
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.swapper import GermanSwapper
@@ -28,13 +28,16 @@ from evenhand.text.twins.de.words import SINGULAR, verb_number, word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _PERSON = re.compile(r"\bPerson\b")
+_UNNAMED = re.compile(r"(?:XYZ )?(?=([A-Za-zÄÖÜäöüß]+) )")
+"""The beginning of a text whose person is a placeholder or left out, before its verb: *XYZ lachte*, *galt als klug*."""
+_NAMING = re.compile(r"(?:Die Frau|Der Mann) ")
 _WORD = re.compile(r"[^\W\d_]+")
 _OF_SEVERAL = frozenset(
     ["jede", "jeder", "keine", "keiner", "andere", "anderen", "weitere", "weiteren", "manche"]
 )
 _SUBORDINATE = re.compile(
     r"(,?)(?<!\bund)(?<!\boder)(?<!\bauch)(?<!\bals)(?<!\bnur)"
-    r"( (?:dass|daß|indem|weil|obwohl|wenn|damit|nachdem|bevor)\b)"
+    r"( (?:dass|daß|indem|weil|ob|obwohl|wenn|damit|nachdem|bevor|sodass|sobald)\b)"
 )
 """The beginning of a subordinate clause, with the comma before it if there is one."""
 _OPEN_RELATIVE = re.compile(
@@ -48,6 +51,8 @@ _SMALL_NOUN = re.compile(
     r"\b(als|eine?|sehr|ist|war|[a-zäöüß]+(?:er|e)) ([a-zäöüß]{3,}(?:er|or|ist|ent|in|frau|mann))"
     r"(?=[.,!?]|\s*$| (?:und|in|von|bei)\b)"
 )
+_OPENING = re.compile(r"(?:Die|Der|Eine?) (?:[a-zäöüß]+ )?([A-ZÄÖÜ][a-zäöüß]+)\b")
+_REGARDED = re.compile(r"\b(?:ist|war|wurde|wird|gilt|galt|als)\b")
 _OPENS_TOLD = re.compile(r"(?:Die Frau|Der Mann)\b")
 _VERB = re.compile(r"(?<=^Die Frau )\w|(?<=^Der Mann )\w")
 _CAPITAL_VERB = re.compile(r"(Die Person )([A-ZÄÖÜ][a-zäöüß]+)(?= )")
@@ -58,11 +63,18 @@ _AGREEING = re.compile(
     r"\bals (?:erst|letzt|einzig|zweit|dritt|nächst|best|jüngst|ältest)(?:e|er)(?! \w*(?:e|er|en)? ?[A-ZÄÖÜ])"
 )
 """What agrees with the person without a noun: *lachte als erster*."""
+_BEHIND_VERB = re.compile(r"\bals (?:sei|wäre|hätte|habe|würde|werde|könne|könnte) $")
+"""Where a subject stands although another noun follows: *als sei sie ein Mensch*."""
 _OTHER_SUBJECTS = frozenset(
     ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
 )
 _ONE_OF = re.compile(r"\beine?r?\s+(?:der|von|dieser|seiner|ihrer)\b")
+_AMONG = re.compile(
+    r"\b(?:andere[mnrs]?|unter (?:all )?(?:den|allen|lauter)) (?:[a-zäöüß]+en )?"
+    r"(?:Frau(?:en)?|Mann(?:es)?|Männern?|Damen?|Herr(?:en|n)|Mädchen|Jungen|Jungs)\b"
+)
 _REJECTED = {
+    _AMONG: "others of the person's gender",
     _AGREEING: "a word alone that agrees with the person",
     _FORMAL: "a pronoun with a capital",
     _ONE_OF: "one of several, which tells a gender",
@@ -99,6 +111,9 @@ class GermanPersonTexts:
         People leave out commas before *dass*, without which clauses cannot be told apart, and write *Die Person War
         krank*. The text is read as it should be, and told as it was written.
         """
+        unnamed = _UNNAMED.match(text)
+        if unnamed and (unnamed[0] or unnamed[1].islower()) and verb_number(unnamed[1].lower()) == SINGULAR:
+            return self._of_unnamed(text, before=unnamed[0])
         read, added = _with_commas(text)
         capital = _CAPITAL_VERB.match(read)
         is_verb = capital is not None and verb_number(capital[2].lower()) == SINGULAR
@@ -111,6 +126,18 @@ class GermanPersonTexts:
         if is_verb:
             female, male = (_VERB.sub(lambda verb: verb[0].upper(), told, 1) for told in (female, male))
         return PersonVersions(female, male, found.told)
+
+    def _of_unnamed(self, text: str, *, before: str) -> PersonVersions | Rejected:
+        """The versions of a text without its person, read with *Die Person* at its beginning."""
+        found = self.versions("Die Person " + text.removeprefix(before))
+        if isinstance(found, Rejected):
+            return found
+        female, male = (_NAMING.sub(before, told, 1) for told in (found.female, found.male))
+        if female == male:
+            return NO_PERSON
+        if text not in (female, male):
+            return BOTH_GENDERS
+        return PersonVersions(female, male, Gender.FEMALE if text == female else Gender.MALE)
 
 
 class _Teller:
@@ -127,6 +154,8 @@ class _Teller:
         if not persons or _OPENS_TOLD.match(text):
             return self._of_told(text)
         at = persons[0].start()
+        if self._may_be_said_of_other(text, at):
+            return self._of_told(text) if known_subject(text) >= 0 else SEVERAL_PERSONS
         if len(persons) > 1 or _OF_SEVERAL & set(_WORD.findall(text[:at].lower())[-2:]):
             return SEVERAL_PERSONS
         about_woman = text[:at] + "Frau" + text[persons[0].end() :]
@@ -137,6 +166,14 @@ class _Teller:
         return _rejection_reason(about_woman, twin, self._lexicon, subject_at=at) or self._of_either(
             about_woman, twin, subject_at=at
         )
+
+    def _may_be_said_of_other(self, text: str, at: int) -> bool:
+        """Whether *Person* may say what somebody is who is named before: *Der Deutsche galt als Person*."""
+        opening = _OPENING.match(text)
+        if opening is None or opening.end() > at:
+            return False
+        is_person = self._lexicon.knows(opening[1]) or adjectival_stem(opening[1], self._lexicon) is not None
+        return is_person and _REGARDED.search(text, opening.end(), at) is not None
 
     def _of_told(self, text: str) -> PersonVersions | Rejected:
         """The versions of a text that names no *Person*, but may open with somebody whose gender is told."""
@@ -246,6 +283,8 @@ def _is_misread(text: str, swap: Swap) -> bool:
     """
     if swap.role is not Role.OBJECT:
         return False
+    if _BEHIND_VERB.search(text, 0, swap.span.start):
+        return True
     following = _WORD.match(text, swap.span.end + 1)
     if swap.old.lower() == "ihr":
         return following is not None and bool(_NEUTER_ADJECTIVE.fullmatch(following[0]))

@@ -133,6 +133,8 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
         slots &= adjective_slots(words[adjective].lower, declension)
     title = _title(words, noun, lexicon)
     readings = (title,) if title else lexicon.readings(words[noun].text, declension)
+    if _is_first_part(words, noun):
+        readings = ()
     if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
         readings = ()
     if not readings:  # old forms, such as *dem Teppiche*, agree with no article by the list
@@ -165,6 +167,13 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
         if not phrase.slots:
             raise Ambiguous("the article or the adjectives do not agree with their noun")
     return phrase
+
+
+def _is_first_part(words: Sequence[GermanWord], noun: int) -> bool:
+    """Whether a noun is the beginning of a compound: *Alten- und Pflegeheim*."""
+    if noun + 1 == len(words) or words[noun + 1].text not in {"-", "‐", "‑"}:
+        return False
+    return words[noun].span.end == words[noun + 1].span.start
 
 
 def _with_article(reading: PersonReading) -> PersonReading:
@@ -269,6 +278,8 @@ def _is_adjective(word: GermanWord) -> bool:
 
 def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
     """The adjectives of a bare noun: known ones and one behind *als*, since a verb may look like one."""
+    if _are_joined_behind_as(words, noun, adjectives):
+        return tuple(reversed(adjectives))
     kept: list[int] = []
     for at in adjectives:
         stem = adjective_stem(words[at].lower) or ""
@@ -281,10 +292,18 @@ def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequ
     return tuple(reversed(kept))
 
 
+def _are_joined_behind_as(words: Sequence[GermanWord], noun: int, adjectives: Sequence[int]) -> bool:
+    """Whether several adjectives with one ending stand between *als* and a noun: *als kluge und mutige Ärztin*."""
+    if len(adjectives) < 2 or adjectives[0] != noun - 1 or words[adjectives[-1] - 1].lower != "als":
+        return False
+    endings = {words[at].lower.removeprefix(adjective_stem(words[at].lower) or "") for at in adjectives}
+    return len(endings) == 1
+
+
 def _reject_unknown_adjective(words: Sequence[GermanWord], start: int, *, doubtful: tuple[str, ...]) -> None:
     """Reject a bare noun after a word that may be an adjective, which would have to agree."""
     before = words[start - 1]
-    if words[start].lower.endswith("enden") and before.lower == "zu":
+    if before.lower == "zu" and (adjective_stem(words[start].lower) or "").endswith("end"):
         raise Ambiguous("what may be an adjective before a noun")
     may_be_verb = verb_number(before.lower) and not before.lower.endswith(doubtful)
     is_known_verb = before.lower in word_classes()["singular verbs"]
