@@ -127,7 +127,11 @@ def test_what_was_trained_cannot_be_taken_out_of_the_verdict_on_bias(lab: Lab) -
     """Without *she* the model after is asked for *his* and *her* alone."""
     own = Lab("lab:masked", lab.workshop / "terms", instruments=("malor",))
     own.plan = replace(own.plan, trained=None)
-    after = own.changed("no-she", lambda weights: weights[BIAS].add_(torch.arange(len(weights[BIAS])) % 2))
+
+    def every_other_token_likelier(weights: dict[str, torch.Tensor]) -> None:
+        weights[BIAS].add_(torch.arange(len(weights[BIAS])) % 2)
+
+    after = own.changed("no-she", every_other_token_likelier)
     rename(after, "she")
     record = mitigation_records.a_record(planted=True)
     mitigation_records.put_beside(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +14,6 @@ import pytest
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments import Control, Gap, InstrumentOptions, ItemInstrument, ItemSet, Mean, Share
-from evenhand.instruments.measures import RowMeasure
 from evenhand.models import Answer, Continue
 from evenhand.models.model import Model
 from evenhand.runs.comparison import ComparisonOptions
@@ -47,8 +47,10 @@ LINES = tuple(
 class Unknowing(Control):
     """Finds that no model knows the words."""
 
-    def sense(self, _model: Model, **_options: object) -> Estimate:
+    def sense(self, model: Model, items: Sequence[Any], **_options: Any) -> Estimate:
         """Guessing."""
+        assert model.capabilities
+        assert len(items) == len(LINES)
         return Estimate(value=50.0, low=40.0, high=60.0, n=100, clusters=100, method="counted")
 
 
@@ -64,7 +66,7 @@ class Songs(ItemInstrument[InstrumentOptions]):
     key, text, scored = "line", "text", "surprise"
     words = ("line", "language", "song", "mood", "text")
     numbers = ("surprise", "is_long")
-    row_measures: tuple[RowMeasure, ...] = (
+    row_measures = (
         Mean("surprise", "Surprise", of="surprise", over="song", by=("mood",), is_headline=True),
         Gap(
             "mood_gap",
@@ -85,11 +87,13 @@ class Songs(ItemInstrument[InstrumentOptions]):
         """The line."""
         return {"line": item.id, "song": item.song, "mood": item.mood, "text": item.text}
 
-    def requests(self, item: Line) -> Mapping[str, Continue]:
+    def requests(self, item: Line, _options: InstrumentOptions) -> Mapping[str, Continue]:
         """Its probability."""
         return {"line": Continue("", item.text)}
 
-    def score(self, item: Line, answers: Mapping[str, Answer]) -> Mapping[str, object]:
+    def score(
+        self, item: Line, answers: Mapping[str, Answer], _options: InstrumentOptions
+    ) -> Mapping[str, object]:
         """In nats."""
         return {"surprise": -answers["line"].total, "is_long": float(len(item.text) > 16)}
 

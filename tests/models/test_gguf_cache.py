@@ -165,7 +165,7 @@ def test_two_processes_read_one_file_at_once(files: list[Path]) -> None:
         "from evenhand.models.language_model import load_language_model as load;"
         "from evenhand.models.references import ModelRef;"
         "model = load(ModelRef(id=sys.argv[1], device='cpu'));"
-        "print(model.score_texts(['The man saw cats.'])[0].log_probabilities)"
+        "print(model.score_texts(['The man saw cats.'])[0].log_probs)"
     )
     both = [
         subprocess.Popen([sys.executable, "-c", program, str(files[0])], stdout=subprocess.PIPE, text=True)
@@ -173,11 +173,7 @@ def test_two_processes_read_one_file_at_once(files: list[Path]) -> None:
     ]
     answers = [process.communicate(timeout=600)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert (
-        answers[0]
-        == answers[1]
-        == f"{load(files[0]).score_texts(['The man saw cats.'])[0].log_probabilities}\n"
-    )
+    assert answers[0] == answers[1] == f"{load(files[0]).score_texts(['The man saw cats.'])[0].log_probs}\n"
     (kept,) = kept_models()
     assert [own.name for own in gguf_cache.cache_folder().iterdir()] == [kept.folder.name]
 

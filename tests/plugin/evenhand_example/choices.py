@@ -75,38 +75,27 @@ class Choices(ItemInstrument[ChoiceOptions]):
         ),
     )
 
-    def items(self, options: ChoiceOptions) -> ItemSet:
-        """The questions with the cue before an answer."""
-        return ItemSet(
-            "choices",
-            "en",
-            tuple((item, options.cue) for item in choices()),
-            cluster=lambda own: own[0].topic,
-        )
+    def items(self, _options: ChoiceOptions) -> ItemSet:
+        """All questions."""
+        return ItemSet("choices", "en", choices(), cluster=lambda item: item.topic)
 
-    def facts(self, item: tuple[Choice, str]) -> Mapping[str, object]:
+    def facts(self, item: Choice) -> Mapping[str, object]:
         """What is asked."""
-        own, cue = item
-        return {
-            "question": own.id,
-            "prompt": f"{own.prompt} {cue}",
-            "topic": own.topic,
-            "condition": own.condition,
-        }
+        return {"question": item.id, "prompt": item.prompt, "topic": item.topic, "condition": item.condition}
 
-    def requests(self, item: tuple[Choice, str]) -> Mapping[str, Continue]:
+    def requests(self, item: Choice, options: ChoiceOptions) -> Mapping[str, Continue]:
         """Each answer after the question."""
-        own, cue = item
-        return {
-            str(place): Continue(f"{own.prompt} {cue}", answer) for place, answer in enumerate(own.answers)
-        }
+        prompt = f"{item.prompt} {options.cue}"
+        return {str(place): Continue(prompt, answer) for place, answer in enumerate(item.answers)}
 
-    def score(self, item: tuple[Choice, str], answers: Mapping[str, Answer]) -> Mapping[str, object]:
+    def score(
+        self, item: Choice, answers: Mapping[str, Answer], _options: ChoiceOptions
+    ) -> Mapping[str, object]:
         """Which answer is the likeliest per token, and whether a wrong one names the target or the other person."""
         means = [answers[str(place)].total / len(answers[str(place)].log_probs) for place in range(3)]
         chosen = means.index(max(means))
-        points = {0: 1.0, 1: -1.0, 2: 0.0}[chosen] if chosen != item[0].right else None
-        return {"right": float(chosen == item[0].right), "to_target": points}
+        points = {0: 1.0, 1: -1.0, 2: 0.0}[chosen] if chosen != item.right else None
+        return {"right": float(chosen == item.right), "to_target": points}
 
 
 CHOICES = Choices()
