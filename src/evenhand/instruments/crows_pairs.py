@@ -82,6 +82,11 @@ class CrowsPairsInstrument(ItemInstrument[CrowsPairsOptions]):
         """How scores are compared."""
         return ProtocolRecord.of(_protocol(options))
 
+    def check_model(self, model: Model) -> None:
+        """Scores are compared within a pair only, so a model may recover tokens in a way of its own."""
+        if Recover not in model.also_answers:
+            super().check_model(model)
+
     def method_of(self, model: Model) -> Mapping[str, str]:
         """How a sentence is scored."""
         name, description = model.way_of(Recover) or ("sentence", "log-probability of the whole sentence")

@@ -224,14 +224,17 @@ class ItemInstrument(Instrument[Options]):
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
-        return tuple(measure.name for measure in self.row_measures)
+        return tuple(dict.fromkeys(measure.name for measure in self.row_measures))
 
     def figure_groups(self, options: Options) -> FigureGroups:
         """The groups that the items have, whatever a model answers."""
         blank = dict.fromkeys(self.numbers, 0.0)
         items = self.items(options)
         rows = pl.DataFrame([{**self.facts(item), **blank} for item in items], schema=dict(self.columns))
-        return {measure.name: [group for group, _ in measure.units(rows)] for measure in self.row_measures}
+        groups: dict[str, list[Group]] = {name: [] for name in self.measures}
+        for measure in self.row_measures:
+            groups[measure.name] += [group for group, _ in measure.units(rows)]
+        return groups
 
     def refuse_impossible(self, options: Options) -> None:
         """Refuse items that cannot be read."""
@@ -279,7 +282,7 @@ class ItemInstrument(Instrument[Options]):
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of all items and of each group."""
-        by_name = {measure.name: measure for measure in self.row_measures}
+        by_name = {measure.name: measure for measure in reversed(self.row_measures)}
         return tuple(
             _figure(by_name[own.measure], own.group, own.estimate)
             for own in run.result.figures
