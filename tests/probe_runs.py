@@ -128,7 +128,7 @@ def crows_pairs(
         name: estimate(value - 6 + 2 * place, 5 + place, n=60 + place)
         for place, name in enumerate(PAIR_TYPES)
     }
-    scores = {
+    scores: dict[tuple[str, ...], Estimate] = {
         (): estimate(value, half, n=1508),
         **{(name,): own for name, own in (by_type | dict(types or {})).items()},
         ("stereo",): estimate(value + 1, half, n=1290),

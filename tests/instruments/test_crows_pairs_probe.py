@@ -134,8 +134,6 @@ def test_a_run_has_both_scores_of_every_pair_and_says_what_was_asked(menagerie: 
     assert record.statistics.confidence == 0.9
     options = CrowsPairsOptions(data=MANY, resampling=Resampling(confidence=0.9))
     assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
-    options = CrowsPairsOptions(data=MANY, resampling=Resampling(confidence=0.9))
-    assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
 
 
 def test_a_run_is_saved_and_opened_again(menagerie: Zoo, tmp_path: Path) -> None:
@@ -178,7 +176,7 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(menagerie: Zoo) -> Non
     result = result_of(run)
     assert (result.all.n, len(run.scores)) == (1, 7)
     assert {skipped.reason: skipped.examples for skipped in skipped_in(run).skipped} == {
-        "the input is longer than 130 tokens": ("long", "longer"),
+        "the input is longer than the 130 tokens that the model takes": ("long", "longer"),
         "the sentences are too long to find the tokens that they share": ("longest",),
         "the pair has one sentence only": ("alone",),
         "the two sentences share no token": ("strange",),

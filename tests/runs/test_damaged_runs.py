@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import probe_runs
 import pytest
 
 from evenhand.core.errors import RunError
@@ -24,6 +25,8 @@ KINDS = ("association", "malor", "crows-pairs")
 @pytest.fixture(params=KINDS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     name: str = request.param
+    if name == "crows-pairs":
+        return probe_runs.pairs_run({"a": 1.0, "b": 0.0, "c": None}).save(tmp_path / name)
     return shutil.copytree(EARLIER / name, tmp_path / name)
 
 
