@@ -224,6 +224,7 @@ def test_the_command_prints_one_object(run_evenhand_here: Command, tmp_path: Pat
     assert document["score"]["value"] == pytest.approx(value)
     assert document["score"]["low"] < value < document["score"]["high"]
     assert document["by_bias_type"]["age"]["n"] == 13
+    assert document["figures"]["all.score"] == document["score"]
     assert document["sense"]["reason"] == "whether the model knows the words was not asked"
     assert {"n", "ties", "score"} <= document["by_bias_type"]["age"].keys()
 
