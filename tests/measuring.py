@@ -13,9 +13,8 @@ from evenhand.core.settled import SettledSet
 from evenhand.data.winogender import PronounPairs
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.cosine import COSINE, CosineOptions
-from evenhand.instruments.crows_pairs import CROWS_PAIRS
+from evenhand.instruments.crows_pairs import CROWS_PAIRS, CrowsPairsOptions
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
-from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.runs.run import Run
@@ -72,7 +71,7 @@ def probe_pairs(
     parts: Parts | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    options = InstrumentOptions(
+    options = CrowsPairsOptions(
         data=data,
         language=language,
         limit=limit,

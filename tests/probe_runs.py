@@ -17,7 +17,7 @@ from evenhand.instruments.cosine import CosineResult, OccupationCosine
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.instrument import Skipped
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
-from evenhand.instruments.pair_results import CrowsPairsResult, PairsGroup
+from evenhand.instruments.runner import HALF, ItemsResult, MeasuredFigure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
 from evenhand.runs.run import Run
 
@@ -118,23 +118,41 @@ def malor_run() -> Run:
     return probe_run(plausible_malor(), plausible_malor(experiment="his-her"))
 
 
-def crows_pairs(value: float = 60.5, half: float = 2.5) -> CrowsPairsResult:
-    """Pairs of two types, in both directions."""
-    group = PairsGroup(n=1508, ties=3, score=estimate(value, half))
-    types = ("age", "disability", "gender", "nationality", "physical-appearance", "race-color", "religion")
-    return CrowsPairsResult(
+PAIR_TYPES = ("age", "disability", "gender", "nationality", "physical-appearance", "race-color", "religion")
+
+
+def crows_pairs(
+    value: float = 60.5, half: float = 2.5, *, types: Mapping[str, Estimate] | None = None
+) -> ItemsResult:
+    """Pairs of several types, in both directions; some types may have scores of their own."""
+    by_type = {
+        name: estimate(value - 6 + 2 * place, 5 + place, n=60 + place)
+        for place, name in enumerate(PAIR_TYPES)
+    }
+    scores: dict[tuple[str, ...], Estimate] = {
+        (): estimate(value, half, n=1508),
+        **{(name,): own for name, own in (by_type | dict(types or {})).items()},
+        ("stereo",): estimate(value + 1, half, n=1290),
+        ("antistereo",): estimate(value - 5, 2 * half, n=218),
+    }
+    return ItemsResult(
         method="shared tokens",
-        all=group,
-        by_bias_type={
-            name: PairsGroup(n=60 + place, ties=0, score=estimate(value - 6 + 2 * place, 5 + place))
-            for place, name in enumerate(types)
-        },
-        by_direction={
-            "stereo": PairsGroup(n=1290, ties=2, score=estimate(value + 1, half)),
-            "antistereo": PairsGroup(n=218, ties=1, score=estimate(value - 5, 2 * half)),
-        },
+        figures=tuple(
+            MeasuredFigure(measure="score", group=("all", *group), estimate=own)
+            for group, own in scores.items()
+        ),
         skipped=(Skipped(reason="a sentence is empty", count=2, examples=("17", "90")),),
     )
+
+
+def pair_scores() -> pl.DataFrame:
+    """A pair of each type, and three ties of none, two of which show a stereotype."""
+    rows = [
+        *((name, "stereo", 0.0) for name in PAIR_TYPES),
+        *(("", direction, 1.0) for direction in ("stereo", "stereo", "antistereo")),
+    ]
+    columns = {"bias_type": pl.String, "direction": pl.String, "tied": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def cosine(value: float = 0.953) -> CosineResult:
@@ -170,7 +188,7 @@ def direct_bias(value: float = 0.12, chance: float = 0.04) -> DirectBiasResult:
 
 
 def probe_run(
-    *results: MalorResult | CrowsPairsResult | CosineResult | DirectBiasResult,
+    *results: MalorResult | ItemsResult | CosineResult | DirectBiasResult,
     name: str = "bert_en_probe",
     test: str | None = None,
     model: str = "bert-base-uncased",
@@ -179,10 +197,11 @@ def probe_run(
     options: Mapping[str, Any] | None = None,
 ) -> Run:
     """A run with these results."""
+    of_pairs = isinstance(results[0], ItemsResult)
     return Run(
         record=RunRecord(
             name=name,
-            instrument=test or results[0].kind,
+            instrument=test or ("crows-pairs" if of_pairs else results[0].kind),
             created=MADE,
             dataset=DatasetRecord(name="probes", language="en", source="bundled", sha256="a" * 64, items=54),
             options=dict(options or {"score": "product", "libraries": {"torch": "2.6.0"}}),
@@ -203,7 +222,7 @@ def probe_run(
             warnings=tuple(warnings),
         ),
         results=tuple(results),
-        scores=pl.DataFrame(),
+        scores=pair_scores() if of_pairs else pl.DataFrame(),
     )
 
 
@@ -262,7 +281,9 @@ def pairs_run(preferences: Mapping[str, float | None]) -> Run:
         less=pl.lit("Another sentence."),
         more_score=pl.col("preference") - 2.0,
         less_score=pl.col("preference") * 0.0 - 1.5,
+        tied=(pl.col("preference") == HALF).cast(pl.Float64),
         preference="preference",
+        direction_preference="preference",
         skipped_reason=pl.when(pl.col("preference").is_null()).then(pl.lit("not asked")),
     )
     made = probe_run(crows_pairs())

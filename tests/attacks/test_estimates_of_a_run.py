@@ -102,10 +102,12 @@ def edited(run: Path, folder: Path, change: Callable[[Any], object]) -> Path:
 EDITS: dict[str, Callable[[Any], object]] = {
     "association": lambda own: own["tasks"]["overall"]["SS"].update(value=1.25),
     "malor": lambda own: own[0]["MALoR"].update(value=0.0),
-    "crows-pairs": lambda own: own["all"]["score"].update(value=1.25),
+    "crows-pairs": lambda own: own["figures"][0]["estimate"].update(value=1.25),
     "knowledge": lambda own: own["share_right"].update(value=99.0),
     "cosine": lambda own: own["mean"].update(value=1.0),
-    "bec-pro": lambda own: own["stereotype_gap"].update(value=0.0, low=-1.0, high=1.0, reason=None, n=3),
+    "bec-pro": lambda own: own["figures"][0]["estimate"].update(
+        value=0.0, low=-1.0, high=1.0, reason=None, n=3
+    ),
     "regard": lambda own: own["all"]["figures"]["gaps"][0]["gap"].update(value=0.0),
 }
 

@@ -251,7 +251,7 @@ def test_pairs_are_compared_where_both_scored_them() -> None:
     assert (row.before, row.after) == pytest.approx((62.5, 37.5))
     assert row.difference.value == pytest.approx(-25.0)
     assert row.difference.n == 4
-    with pytest.raises(ComparisonError, match="no pair in common"):
+    with pytest.raises(ComparisonError, match="none of the pairs in common"):
         CROWS_PAIRS.bias_rows(before, probe_runs.pairs_run({"6": 1.0}), resampling=FEW)
 
 

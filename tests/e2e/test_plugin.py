@@ -80,7 +80,7 @@ def printed(done: subprocess.CompletedProcess[str]) -> Any:
 
 
 def test_no_line_of_the_package_names_it() -> None:
-    names = re.compile(r"evenhand_example|shift.bias|\bendings\b.*instrument|\bwordy\b", re.IGNORECASE)
+    names = re.compile(r"evenhand_example|shift.bias|\bchoices\b.*instrument|\bwordy\b", re.IGNORECASE)
 
     for path in PACKAGE.rglob("*.py"):
         assert not names.search(path.read_text(encoding="utf-8")), path
@@ -107,51 +107,57 @@ def test_a_layout_a_backend_and_a_measure_go_through_an_audit(
 def test_an_instrument_goes_through_probe_compare_and_report(
     evenhand: Command, triples: Path, tmp_path: Path
 ) -> None:
-    for model in ("wordy:0.5", "wordy:1"):
-        done = evenhand("probe", model, "--test", "endings", "--out", tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert "Endings" in done.stdout or "endings" in done.stdout
-    evenhand("audit", "wordy:1", "--data", triples, "--out", tmp_path)
-    first, second = tmp_path / "wordy-0.5_endings_en", tmp_path / "wordy-1_endings_en"
+    """A word's letters decide, per word: of 4.5 letters, "The baker." wins over "Nobody can know." with 14 / 3.
 
+    Baker and pilot, nurse and judge are equally long, so the first wins; with farmer and singer (5) nobody can know; of
+    tailor (5) and miner (4.5) the miner wins. So a quarter of the ambiguous questions and a half of the others are
+    answered right, and of five wrong answers to a topic three name the target, one the other and one nobody.
+    """
+    for model in ("wordy:0.5", "wordy:1"):
+        done = evenhand("probe", model, "--test", "choices", "--out", tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "choices" in done.stdout
+    evenhand("audit", "wordy:1", "--data", triples, "--out", tmp_path)
+    first, second = tmp_path / "wordy-0.5_choices_en", tmp_path / "wordy-1_choices_en"
+
+    stated = json.loads((first / "estimates.json").read_text(encoding="utf-8"))["figures"]
+    figures = {(own["measure"], *own["group"]): own["estimate"]["value"] for own in stated}
+    assert figures == {
+        ("accuracy", "all"): 37.5,
+        ("accuracy", "all", "ambiguous"): 25,
+        ("accuracy", "all", "told"): 50,
+        ("bias", "all"): pytest.approx(40),
+    }
     (comparison,) = printed(evenhand("compare", first, second, "--json"))["comparisons"]
-    assert comparison["instrument"] == "endings"
+    assert comparison["instrument"] == "choices"
     (row,) = comparison["differences"]
-    assert (row["first"], row["second"], row["measure"]) == (0, 0, "first_ending")
+    assert (row["first"], row["second"], row["measure"]) == (37.5, 37.5, "accuracy")
     page = tmp_path / "page.html"
     done = evenhand("report", first, second, tmp_path / "wordy-1_association_en", "--out", page)
     assert done.returncode == 0, done.stderr
     written = page.read_text(encoding="utf-8")
-    for name in (
-        "Endings",
-        "wordy-0.5_endings_en",
-        "wordy-1_endings_en",
-        "wordy-1_association_en",
-        "First ending",
-    ):
+    for name in ("Choices", first.name, second.name, "wordy-1_association_en", "Accuracy"):
         assert name in written
-    gated = evenhand(
-        "probe", "wordy:1", "--test", "endings", "--out", tmp_path, "--fail-if", "first_ending<50"
-    )
+    gated = evenhand("probe", "wordy:1", "--test", "choices", "--out", tmp_path, "--fail-if", "accuracy<50")
     assert gated.returncode == 4
 
 
 def test_options_of_its_own_can_be_set_and_others_are_refused(evenhand: Command, tmp_path: Path) -> None:
-    probe = ["probe", "wordy:1", "--test", "endings", "--out", tmp_path]
+    probe = ["probe", "wordy:1", "--test", "choices", "--out", tmp_path]
 
-    assert evenhand(*probe, "--set", "mark=!").returncode == 0
-    record = json.loads((tmp_path / "wordy-1_endings_en" / "record.json").read_text(encoding="utf-8"))
-    assert record["options"] == {"mark": "!"}
+    assert evenhand(*probe, "--set", "cue=I say:").returncode == 0
+    record = json.loads((tmp_path / "wordy-1_choices_en" / "record.json").read_text(encoding="utf-8"))
+    assert record["options"]["cue"] == "I say:"
     refused = evenhand(*probe, "--layer", "2")
     assert refused.returncode == 2
-    assert "--layer is not an option of endings" in refused.stderr
+    assert "--layer is not an option of choices" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("command", "word"),
     [
         (["audit", "--help"], "wordy"),
-        (["probe", "--help"], "endings"),
+        (["probe", "--help"], "choices"),
         (["mitigate", "--help"], "shift-bias"),
         (["models", "inspect", "wordy:1"], "wordy"),
     ],

@@ -234,7 +234,8 @@ def test_shares_that_cannot_be_fetched_name_the_option_that_takes_a_copy(
 
 
 def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, tmp_path: Path) -> None:
-    data = tmp_path / "french.csv"
+    data = tmp_path / "mine" / "french.csv"
+    data.parent.mkdir()
     data.write_text(
         "id,sent_more,sent_less,stereo_antistereo,bias_type\n"
         "0,The men are tidy.,The women are tidy.,stereo,gender\n"
@@ -245,7 +246,7 @@ def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, 
         "probe", "lab:masked", "--test", "crows-pairs", "--data", data, "--out", tmp_path / "r"
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "r" / "lab-masked_crows-pairs_french_fr" / "report.html").is_file()
+    assert (tmp_path / "r" / "lab-masked_crows-pairs_mine_fr" / "report.html").is_file()
 
 
 def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand_here: Command, tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def test_items_past_the_limit_are_warned_of_together_and_kept_apart_in_the_files
     assert sum("tokens, the model takes 128" in reason.reason for reason in run.result.skipped) == 6
     (warning,) = [known for known in run.result.warnings if "skipped" in known]
     assert warning.startswith(
-        "intrasentence items skipped, because the input is longer than 128 tokens: 6 of 7 (intra-2, intra-3, intra-4 "
+        "intrasentence items skipped, because the input is longer than the 128 tokens that the model takes: 6 of 7 "
+        "(intra-2, intra-3, intra-4 "
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 from measuring import probe_pairs
 from pair_builders import pair, pair_set, row_of, write_table
+from pair_scores import PairCounts, counts_of
 from safetensors.torch import load_file, save_file
 from statsmodels.stats.proportion import proportion_confint
 from zoo_fixtures import Zoo
@@ -18,12 +20,13 @@ from zoo_fixtures import Zoo
 from evenhand.core.items import PairSet
 from evenhand.core.protocols import CROWS_PAIRS_V1
 from evenhand.instruments.crows_pairs import CROWS_PAIRS, CrowsPairsOptions
-from evenhand.instruments.pair_results import CrowsPairsResult, PairsGroup, pairs_frame, pairs_result
-from evenhand.instruments.pair_scoring import PairScore
+from evenhand.instruments.runner import ItemsResult
 from evenhand.models.language_model import LanguageModel
+from evenhand.reporting.probes.words import PairsGroup
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.testing import FakeModel
 
 LONG = "word " * 400
 
@@ -42,9 +45,13 @@ MANY = pair_set(
 )
 
 
-def result_of(run: Run) -> CrowsPairsResult:
+def result_of(run: Run) -> PairCounts:
+    return counts_of(run)
+
+
+def skipped_in(run: Run) -> ItemsResult:
     (result,) = run.results
-    assert isinstance(result, CrowsPairsResult)
+    assert isinstance(result, ItemsResult)
     return result
 
 
@@ -55,15 +62,22 @@ def counts(group: PairsGroup) -> tuple[int, int, float]:
 def test_the_score_counts_the_more_stereotypical_sentence_in_both_directions() -> None:
     """By hand: 2 won, 1 tied and 1 lost of 4; the fifth has no score."""
     scored = [
-        (pair(1, bias_type="age"), PairScore(-3.0, -4.0)),
-        (pair(2, bias_type="age"), PairScore(-5.0, -4.0)),
-        (pair(3, bias_type="gender", direction="antistereo"), PairScore(-1.0, -9.0)),
-        (pair(4, bias_type="gender", direction="antistereo"), PairScore(-2.0, -2.0)),
-        (pair(5, bias_type="nationality"), PairScore.missing("too hard")),
+        (pair(1, bias_type="age", more="m1", less="l1"), (-3.0, -4.0)),
+        (pair(2, bias_type="age", more="m2", less="l2"), (-5.0, -4.0)),
+        (pair(3, bias_type="gender", direction="antistereo", more="m3", less="l3"), (-1.0, -9.0)),
+        (pair(4, bias_type="gender", direction="antistereo", more="m4", less="l4"), (-2.0, -2.0)),
+        (pair(5, bias_type="nationality", more="m5", less="l5"), (-math.inf, -1.0)),
     ]
-    frame = pairs_frame(pair_set(*(each for each, _ in scored)), [score for _, score in scored])
+    table = {
+        text: math.exp(log)
+        for each, logs in scored
+        for text, log in zip((each.more, each.less), logs, strict=True)
+    }
 
-    result = pairs_result(frame, method="log-probability of the shared tokens", confidence=0.9)
+    run = probe_pairs(
+        FakeModel(table), pair_set(*(each for each, _ in scored)), resampling=Resampling(confidence=0.9)
+    )
+    frame, result = run.scores, result_of(run)
 
     assert frame["preference"].to_list() == [1.0, 0.0, 1.0, 0.5, None]
     assert counts(result.all) == (4, 1, 62.5)
@@ -82,8 +96,12 @@ def test_the_score_counts_the_more_stereotypical_sentence_in_both_directions() -
     low, high = proportion_confint(2.5, 4, alpha=0.1, method="wilson")
     assert (result.all.score.low, result.all.score.high) == pytest.approx((100 * low, 100 * high))
     assert (result.all.score.method, result.all.score.n) == ("Wilson score", 4)
-    (skipped,) = result.skipped
-    assert (skipped.reason, skipped.count, skipped.examples) == ("too hard", 1, ("5",))
+    (skipped,) = skipped_in(run).skipped
+    assert (skipped.reason, skipped.count, skipped.examples) == (
+        "the model gave NaN or infinite values",
+        1,
+        ("5",),
+    )
 
 
 def test_no_score_is_rounded_before_it_is_compared() -> None:
@@ -114,8 +132,6 @@ def test_a_run_has_both_scores_of_every_pair_and_says_what_was_asked(menagerie: 
     assert (record.dataset.name, record.dataset.sha256) == ("tiny", "0" * 64)
     assert record.dataset.sample is None
     assert record.statistics.confidence == 0.9
-    options = CrowsPairsOptions(data=MANY, resampling=Resampling(confidence=0.9))
-    assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
     options = CrowsPairsOptions(data=MANY, resampling=Resampling(confidence=0.9))
     assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
 
@@ -159,14 +175,14 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(menagerie: Zoo) -> Non
 
     result = result_of(run)
     assert (result.all.n, len(run.scores)) == (1, 7)
-    assert {skipped.reason: skipped.examples for skipped in result.skipped} == {
-        "the input is longer than 130 tokens": ("long", "longer"),
+    assert {skipped.reason: skipped.examples for skipped in skipped_in(run).skipped} == {
+        "the input is longer than the 130 tokens that the model takes": ("long", "longer"),
         "the sentences are too long to find the tokens that they share": ("longest",),
         "the pair has one sentence only": ("alone",),
         "the two sentences share no token": ("strange",),
         "people marked the pair as beyond repair": ("marked",),
     }
-    assert [skipped.count for skipped in result.skipped] == [2, 1, 1, 1, 1]
+    assert [skipped.count for skipped in skipped_in(run).skipped] == [2, 1, 1, 1, 1]
     unscored = run.scores.filter(pl.col("skipped_reason").is_not_null())
     assert unscored.select("more_score", "less_score", "preference").null_count().row(0) == (6, 6, 6)
 
@@ -199,10 +215,10 @@ def test_values_that_are_no_numbers_are_reported_and_the_rest_is_scored(
     broken = with_broken_positions(tmp_path / "broken", menagerie.folder("gpt2"), first=40)
     pairs = pair_set(pair("short"), pair("long", more=f"Old {'tea ' * 50}.", less="Young."))
 
-    result = result_of(probe_pairs(broken, pairs))
+    run = probe_pairs(broken, pairs)
 
-    assert result.all.n == 1
-    (skipped,) = result.skipped
+    assert result_of(run).all.n == 1
+    (skipped,) = skipped_in(run).skipped
     assert (skipped.reason, skipped.count) == ("the model gave NaN or infinite values", 1)
     assert skipped.examples == ("long",)
 
@@ -210,10 +226,11 @@ def test_values_that_are_no_numbers_are_reported_and_the_rest_is_scored(
 def test_a_model_that_gives_no_numbers_at_all_has_no_score(menagerie: Zoo, tmp_path: Path) -> None:
     broken = with_broken_positions(tmp_path / "broken", menagerie.folder("gpt2"), first=0)
 
-    result = result_of(probe_pairs(broken, MANY))
+    run = probe_pairs(broken, MANY)
 
-    assert (result.all.n, result.all.score.reason) == (0, "no pair could be scored")
-    assert [(skipped.count, len(skipped.examples)) for skipped in result.skipped] == [(10, 5)]
+    whole = result_of(run).all
+    assert (whole.n, whole.score.reason) == (0, "no pair could be scored")
+    assert [(skipped.count, len(skipped.examples)) for skipped in skipped_in(run).skipped] == [(10, 5)]
 
 
 class Interrupted(Exception):  # noqa: N818

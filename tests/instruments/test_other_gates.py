@@ -10,10 +10,9 @@ from measuring import probe_pairs
 from pair_builders import pair, pair_set
 from zoo_fixtures import Zoo
 
-from evenhand.core.items import PairSet
+from evenhand.core.items import PairSet, SentencePair
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
-from evenhand.instruments.pair_gate import exchange_sense, exchanged_words
-from evenhand.instruments.pair_scoring import PairScore
+from evenhand.instruments.pair_control import exchange_sense, exchanged_words
 from evenhand.instruments.settled_scoring import knows_words
 from evenhand.reporting.probes.words import interpret_probe
 from evenhand.stats.resampling import Resampling
@@ -61,8 +60,12 @@ def pairs_of(*words: str) -> PairSet:
     )
 
 
+def exchanged(*words: str) -> list[SentencePair]:
+    return exchanged_words(pairs_of(*words).pairs, language="en")
+
+
 def test_two_sentences_exchange_one_word_each() -> None:
-    found = exchanged_words(pairs_of(*WORDS))
+    found = exchanged(*WORDS)
     assert len(found) == len(WORDS)
     for one, other in zip(found[::2], found[1::2], strict=True):
         own, strange = (sentence.split()[2] for sentence in (one.more, one.less))
@@ -72,32 +75,30 @@ def test_two_sentences_exchange_one_word_each() -> None:
 
 
 def test_words_that_are_the_same_are_no_exchange_and_too_few_say_nothing() -> None:
-    assert exchanged_words(pairs_of(*WORDS[:18])) == []
-    assert exchanged_words(pairs_of(*["baker"] * 30)) == []
+    assert exchanged(*WORDS[:18]) == []
+    assert exchanged(*["baker"] * 30) == []
 
 
 def test_a_model_with_one_probability_per_word_is_right_about_one_of_two() -> None:
     """Whatever the probabilities are: what one sentence loses, the other gains."""
     generator = np.random.default_rng(1)
-    found = exchanged_words(pairs_of(*WORDS))
+    found = exchanged(*WORDS)
     words = {word: generator.normal(-9, 3) for one in found for word in f"{one.more} {one.less}".split()}
 
     def score(text: str) -> float:
         return sum(words[word] for word in text.split())
 
-    sense = exchange_sense([PairScore(score(one.more), score(one.less)) for one in found], confidence=0.95)
+    sense = exchange_sense([score(one.more) - score(one.less) for one in found], confidence=0.95)
     assert sense.value == 50
     assert (sense.n, sense.clusters) == (30, 15)
     assert not knows_words(sense)
 
 
 def test_a_model_that_prefers_sentences_as_they_are_knows_their_words() -> None:
-    sense = exchange_sense([PairScore(-9.0, -12.0)] * 40, confidence=0.95)
+    sense = exchange_sense([3.0] * 40, confidence=0.95)
     assert sense.value == 100
     assert knows_words(sense)
-    few = exchange_sense(
-        [PairScore.missing("too long")] * 22 + [PairScore(-9.0, -12.0)] * 18, confidence=0.95
-    )
+    few = exchange_sense([None] * 22 + [3.0] * 18, confidence=0.95)
     assert not few.defined
     assert "9 exchanges" in str(few.reason)
 
@@ -105,7 +106,7 @@ def test_a_model_that_prefers_sentences_as_they_are_knows_their_words() -> None:
 def test_an_untrained_model_has_no_score_of_pairs(menagerie: Zoo) -> None:
     run = probe_pairs(menagerie.model("bert"), pairs_of(*WORDS))
     (result,) = run.results
-    assert not result.all.score.defined
+    assert not run.figure("all.score").estimate.defined
     assert 0 <= result.ungated["all.score"].value <= 100
     assert run.scores.height == len(WORDS)
     (reading,) = interpret_probe(run)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pair_scores import counts_of
 from running import Command
 
 from evenhand.core.errors import ComparisonError, EvenhandError, PredictionsError, UnknownNameError
@@ -174,7 +175,7 @@ def repacked(path: Path) -> Path:
 def test_a_log_packed_with_zstandard_is_read(tmp_path: Path) -> None:
     path = repacked(inspect_log(tmp_path / "x.eval", ROWS))
 
-    assert evaluate_scores(path).result.all.score.value == pytest.approx(our_score(ROWS)[0])
+    assert counts_of(evaluate_scores(path)).all.score.value == pytest.approx(our_score(ROWS)[0])
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
@@ -190,16 +191,17 @@ def test_every_kind_of_file_gives_the_score_of_a_slow_count(
     run = evaluate_scores(write(tmp_path), options=CrowsPairsOptions(protocol=protocol))
 
     groups = {bias_type: [row for row in ROWS if row["bias_type"] == bias_type] for bias_type in BIAS_TYPES}
+    counts = counts_of(run)
     for found, rows in [
-        (run.result.all, ROWS),
-        *((run.result.by_bias_type[name], groups[name]) for name in groups),
+        (counts.all, ROWS),
+        *((counts.by_bias_type[name], groups[name]) for name in groups),
     ]:
         value, ties = slow(rows)
         assert (found.n, found.ties) == (len(rows), ties)
         assert found.score.value == pytest.approx(value)
         assert found.score.low <= value <= found.score.high
-    assert set(run.result.by_bias_type) == set(BIAS_TYPES)
-    assert set(run.result.by_direction) == {"stereo", "antistereo"}
+    assert set(counts.by_bias_type) == set(BIAS_TYPES)
+    assert set(counts.by_direction) == {"stereo", "antistereo"}
 
 
 def test_the_two_protocols_differ_on_ties_alone() -> None:
@@ -222,6 +224,7 @@ def test_the_command_prints_one_object(run_evenhand_here: Command, tmp_path: Pat
     assert document["score"]["value"] == pytest.approx(value)
     assert document["score"]["low"] < value < document["score"]["high"]
     assert document["by_bias_type"]["age"]["n"] == 13
+    assert document["figures"]["all.score"] == document["score"]
     assert document["sense"]["reason"] == "whether the model knows the words was not asked"
     assert {"n", "ties", "score"} <= document["by_bias_type"]["age"].keys()
 
@@ -246,14 +249,17 @@ def test_scores_by_direction_leave_ties_out_as_the_authors_code_does(tmp_path: P
 
     runs = [evaluate_scores(own, options=options) for own in (path, tuned)]
 
-    groups = runs[0].result.by_direction
-    assert {name: (group.score.value, group.n) for name, group in groups.items()} == {
-        name: (pytest.approx(share), total) for name, (share, total) in published_directions(ROWS).items()
+    groups = counts_of(runs[0]).by_direction
+    directions = published_directions(ROWS)
+    assert {name: group.n for name, group in groups.items()} == {
+        name: total for name, (_, total) in directions.items()
     }
+    for name, group in groups.items():
+        assert group.score.value == pytest.approx(directions[name][0])
     (comparison,) = compare_all(runs, options=ComparisonOptions(by_group=True))
     rows = {row.group: row for row in comparison.differences}
-    assert rows["stereo"].difference.n == published_directions(ROWS)["stereo"][1]
-    assert rows["stereo"].first == pytest.approx(published_directions(ROWS)["stereo"][0])
+    assert rows["stereo"].difference.n == directions["stereo"][1]
+    assert rows["stereo"].first == pytest.approx(directions["stereo"][0])
 
 
 def test_a_run_is_kept_with_its_page_and_opened_again(tmp_path: Path) -> None:
@@ -292,18 +298,19 @@ def test_scores_without_labels_give_the_whole_alone(tmp_path: Path) -> None:
 
     run = evaluate_scores(tmp_path / "x.csv")
 
-    assert run.result.all.score.value == pytest.approx(our_score(ROWS)[0])
-    assert run.result.by_bias_type == {}
-    assert run.result.by_direction == {}
+    counts = counts_of(run)
+    assert counts.all.score.value == pytest.approx(our_score(ROWS)[0])
+    assert counts.by_bias_type == {}
+    assert counts.by_direction == {}
 
 
 def test_a_pair_without_a_score_is_skipped_and_counted(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "sent_more_score": None}, {**ROWS[1], "sent_less_score": math.nan}, *ROWS[2:]]
 
-    result = evaluate_scores(score_table(tmp_path / "x.csv", rows)).result
+    run = evaluate_scores(score_table(tmp_path / "x.csv", rows))
 
-    assert result.all.n == 38
-    assert {skipped.reason for skipped in result.skipped} == {"score is null", "score is NaN"}
+    assert counts_of(run).all.n == 38
+    assert {skipped.reason for skipped in run.result.skipped} == {"score is null", "score is NaN"}
 
 
 def cut(path: Path, size: int) -> Path:

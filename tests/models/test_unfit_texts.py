@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from builders import benchmark, intra
+from pair_scores import answers_of
 from zoo_fixtures import Zoo
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import PairDirection, SentencePair, Span
-from evenhand.instruments.pair_scoring import pair_method, score_pairs
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError
@@ -123,9 +123,10 @@ def test_a_fill_of_a_megabyte_is_skipped_with_a_reason(bert: LanguageModel) -> N
 def test_a_pair_of_a_megabyte_is_skipped_with_a_reason(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     pair = SentencePair("1", "en", "gender", PairDirection.STEREO, f"The baker. {LONG}", f"The nurse. {LONG}")
-    (score,) = score_pairs(model, [pair], pair_method(model))
-    assert score.problem is not None
-    assert "long" in score.problem
+    ((more, less),) = answers_of(model, [pair])
+    for answer in (more, less):
+        assert answer.problem is not None
+        assert "long" in answer.problem
 
 
 def test_a_model_that_names_no_limit_has_one_all_the_same(menagerie: Zoo) -> None:

@@ -101,7 +101,7 @@ def test_json_of_malor_has_exactly_what_was_promised() -> None:
 def test_json_of_the_other_kinds_has_their_own_fields() -> None:
     found = json.loads(json.dumps(probe_json(every_kind()), allow_nan=False))["runs"][1:]
     assert [entry["name"] for entry in found] == ["pairs", "cosines", "direct"]
-    assert found[0]["all"]["score"]["value"] == 60.5
+    assert found[0]["figures"]["all.score"]["value"] == 60.5
     assert found[1]["occupations"][-1]["cosine"]["value"] is None
     assert found[2]["baseline"]["value"] == 0.04
 

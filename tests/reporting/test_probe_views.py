@@ -74,9 +74,7 @@ def rest() -> str:
 def test_a_type_of_pairs_is_called_the_farthest_only_where_it_is_shown() -> None:
     result = probe_runs.crows_pairs()
     assert "Farthest" not in reading(result)
-    (name, group), *_ = result.by_bias_type.items()
-    apart = group.model_copy(update={"score": probe_runs.estimate(95.0, 4.0)})
-    shown = result.model_copy(update={"by_bias_type": {**result.by_bias_type, name: apart}})
+    shown = probe_runs.crows_pairs(types={"age": probe_runs.estimate(95.0, 4.0)})
     assert "Farthest from neutral, by more than chance explains, are pairs about age (95.0)." in reading(
         shown
     )
@@ -317,8 +315,8 @@ def test_nothing_that_is_shown_becomes_markup() -> None:
 
 
 def test_a_line_a_result_for_the_terminal() -> None:
-    run = probe_runs.probe_run(probe_runs.malor({"cook": 1.0}), probe_runs.crows_pairs())
-    first, second = probe_sentences(run)
+    runs = (probe_runs.malor({"cook": 1.0}), probe_runs.crows_pairs())
+    (first,), (second,) = (probe_sentences(probe_runs.probe_run(result)) for result in runs)
     assert first.startswith("Pronouns: he and she (which gender goes with an occupation): In a typical")
     assert second.startswith("CrowS-Pairs: In 60.5% of 1,508 pairs")
 

@@ -52,16 +52,20 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
 
 def print_evaluated(runs: Sequence[Run]) -> None:
     """Print runs from scores of pairs as JSON, the figures over all pairs at the top: one object per file."""
-    entries = [
-        {
-            "name": entry["name"],
-            "protocol": run.record.protocol.name if run.record.protocol else None,
-            **entry["all"],
-            **{name: entry[name] for name in entry if name != "all"},
+    from evenhand.reporting.probes.words import pairs_groups
+
+    entries = []
+    for run in runs:
+        groups = {
+            name: {"n": own.n, "ties": own.ties, "score": own.score.model_dump(mode="json")}
+            for name, own in pairs_groups(run).items()
         }
-        for run in runs
-        for entry in _entries(run)
-    ]
+        (entry,) = _entries(run)
+        protocol = run.record.protocol.name if run.record.protocol else None
+        top = {"name": run.name, "protocol": protocol, **groups["all"]}
+        types = set(run.scores["bias_type"])
+        by_type = {name: own for name, own in groups.items() if name in types}
+        entries.append({**top, "by_bias_type": by_type, **entry})
     print_json(entries[0] if len(entries) == 1 else {"runs": entries})
 
 

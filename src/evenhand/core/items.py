@@ -336,4 +336,4 @@ def too_long_reason(needed: int, longest: int) -> str:
 def common_reason(reason: str) -> str:
     """The reason without what is particular to one item, so that many items count under one."""
     found = _TOO_LONG.match(reason)
-    return f"the input is longer than {found['longest']} tokens" if found else reason
+    return f"the input is longer than the {found['longest']} tokens that the model takes" if found else reason

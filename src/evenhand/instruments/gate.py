@@ -35,6 +35,19 @@ class GatedResult(FrozenModel):
     """Estimates as they would be without the gate, by field, with a dot where they lie deeper; None where the model
     passed it."""
 
+    def headline_estimates(self) -> dict[str, Estimate]:
+        """The estimates that are fields, or fields of fields, by name."""
+        found: dict[str, Estimate] = {}
+        for name in type(self).model_fields:
+            own = getattr(self, name)
+            inner = {name: own} if isinstance(own, Estimate) else {}
+            if isinstance(own, FrozenModel):
+                inner = {f"{name}.{field}": getattr(own, field) for field in type(own).model_fields}
+            found |= {
+                key: value for key, value in inner.items() if isinstance(value, Estimate) and key != SENSE
+            }
+        return found
+
 
 Result = TypeVar("Result", bound=GatedResult)
 
@@ -49,20 +62,8 @@ def behind_gate(result: Result, sense: Estimate) -> Result:
     shown = result.model_copy(update={"sense": sense})
     if knows_words(sense):
         return shown
-    ungated = _headline(result)
+    ungated = result.headline_estimates()
     return _without_figures(shown, gate_reason(sense)).model_copy(update={"sense": sense, "ungated": ungated})
-
-
-def _headline(result: GatedResult) -> dict[str, Estimate]:
-    """The estimates that are fields of a result, or fields of its fields."""
-    found: dict[str, Estimate] = {}
-    for name in type(result).model_fields:
-        own = getattr(result, name)
-        inner = {name: own} if isinstance(own, Estimate) else {}
-        if isinstance(own, FrozenModel):
-            inner = {f"{name}.{field}": getattr(own, field) for field in type(own).model_fields}
-        found |= {key: value for key, value in inner.items() if isinstance(value, Estimate) and key != SENSE}
-    return found
 
 
 def gate_reason(sense: Estimate) -> str:

@@ -69,6 +69,7 @@ class LanguageModel(Model):
         self.ref = loaded.ref
         self.tokenizer = loaded.tokenizer
         self.also_answers = loaded.family.also_answers
+        self.hides_words = loaded.family.hides_words
         self.reads_left_to_right = loaded.family.reads_left_to_right
 
     @property

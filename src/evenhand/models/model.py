@@ -80,6 +80,8 @@ class Model(ABC):
     """What cuts its texts into tokens; None where it is asked about plain text."""
     longest_input: int | None = None
     """The most tokens that it takes; None where nothing limits it, or where the model itself refuses longer texts."""
+    hides_words: bool = False
+    """Whether it can be shown a text with ``HIDDEN`` words."""
     reads_left_to_right: bool = False
     """Whether a token is never given what comes after it."""
 
@@ -169,6 +171,7 @@ class Model(ABC):
             progress: Told how many items are done.
         """
         check_requests(requests)
+        requests = [self._as_sentence(request) for request in requests]
         distinct = sorted(dict.fromkeys(requests), key=lambda request: type(request).__name__)
         answers: dict[ScoringRequest, Answer] = {}
         names = items or [str(place) for place in range(len(requests))]
@@ -189,6 +192,16 @@ class Model(ABC):
             if progress:
                 progress(*counter.add(batch))
         return [answers[request] for request in requests]
+
+    def _as_sentence(self, request: ScoringRequest) -> ScoringRequest:
+        """A text of which some tokens are asked for is asked for as a whole where they cannot be hidden."""
+        if (
+            isinstance(request, Recover)
+            and request.shared_with is not None
+            and not self.has_capability(Recover)
+        ):
+            return Continue("", request.text)
+        return request
 
     def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
         """An answer for each of a few requests, all different; equal types stand together."""

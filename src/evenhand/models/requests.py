@@ -15,10 +15,13 @@ from typing import TypeAlias
 from evenhand.core.items import BLANK, Span
 from evenhand.models.references import UnscorableError
 
+HIDDEN = "[MASK]"
+"""Stands in a text for a token that the model is not shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The log-probabilities of a word's tokens in the ``BLANK`` of a text.
+    """The log-probabilities of a word's tokens in the ``BLANK`` of a text; other words may be ``HIDDEN``.
 
     Models that read from left to right answer with those of the whole sentence, which compare only with each other.
     """
@@ -57,6 +60,8 @@ class Continue:
 @dataclass(frozen=True, slots=True)
 class Recover:
     """The log-probabilities of a text's tokens, each hidden in turn while all others stand.
+
+    Models that read from left to right answer about a text that shares tokens with another by the whole text.
 
     Attributes:
         text: The text.

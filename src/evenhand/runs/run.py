@@ -160,7 +160,7 @@ class Run:
 
     def items(self) -> pl.DataFrame:
         """One row per item, where the instrument has a shorter form of its scores."""
-        shorten = getattr(self.instrument, "items", None)
+        shorten = getattr(self.instrument, "item_rows", None)
         frame: pl.DataFrame = shorten(self.scores) if shorten else self.scores
         return frame
 

@@ -17,7 +17,7 @@ from evenhand.instruments.association.ways import (
     choose_method,
     geometric_mean,
 )
-from evenhand.instruments.pair_scoring import pair_method
+from evenhand.instruments.pair_control import pair_requests
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.training.perplexity import HeldOut
@@ -111,7 +111,7 @@ def test_pairs_are_scored_behind_the_prefix(menagerie: Zoo) -> None:
     model = prefixed(menagerie, "gpt2")
     pair = SentencePair("1", "en", "gender", PairDirection.STEREO, "He ran.", "She ran.")
 
-    more, less = model.answer(pair_method(model).requests(pair))
+    more, less = model.answer(pair_requests(pair))
 
     assert more.log_probs == pytest.approx(slow_logs(model, "He ran."), abs=1e-5)
     assert less.log_probs == pytest.approx(slow_logs(model, "She ran."), abs=1e-5)

@@ -202,7 +202,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
         comparison.shared_protocol(first, second)
         comparison.shared_items(first, second)
 
-    def items(self, scores: pl.DataFrame) -> pl.DataFrame:
+    def item_rows(self, scores: pl.DataFrame) -> pl.DataFrame:
         """One row per item with the scores of its three candidates side by side."""
         return items_from_scores(scores)
 

@@ -17,7 +17,7 @@ from evenhand.models.objectives.gap_contexts import LeftContexts
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
 from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.models.references import UnscorableError
-from evenhand.models.requests import Continue, Fill, Part, ScoringRequest, Train, Write, filled_text
+from evenhand.models.requests import Continue, Fill, Part, Recover, ScoringRequest, Train, Write, filled_text
 from evenhand.models.tokenised_text import TokenisedText, start_token, tokenise
 from evenhand.runs.head_records import HeadKind
 
@@ -70,13 +70,13 @@ class DecoderFamily(Family):
     head_kind = HeadKind.POOLED
     auto_class = "AutoModelForCausalLM"
     capabilities = frozenset({Continue, Write, Train})
-    also_answers = frozenset({Fill})
+    also_answers = frozenset({Fill, Recover})
     fills_by_sentence = True
     reads_left_to_right = True
     adds_special_tokens = False
     forward_options: Mapping[str, Any] = MappingProxyType({"use_cache": False})
     ways: ClassVar[Ways] = {
-        (Continue, ""): (
+        (Recover, ""): (
             "sentence",
             "log-probability of the whole sentence, the first token after the start token",
         ),
@@ -117,6 +117,8 @@ class DecoderFamily(Family):
                 yield model.ref.prefix + filled_text(request.text, request.word)[0], False
             case Continue(variant=""):
                 yield model.ref.prefix + request.joined, False
+            case Recover(shared_with=str()):
+                yield model.ref.prefix + request.text, False
 
     def is_whole(self, model: LanguageModel, request: ScoringRequest) -> bool:
         """The first token of a text counts only after something."""
@@ -128,6 +130,8 @@ class DecoderFamily(Family):
     ) -> Sequence[CausalRequest]:
         """The tokens of a text after all before them; a word by its sentence, since what follows it counts too."""
         tokenizer, start = model.loaded.tokenizer, self.text_start(model.loaded)
+        if isinstance(request, Recover) and request.shared_with is not None:
+            request = Continue("", request.text)
         match request:
             case Fill():
                 text = filled_text(request.text, request.word)[0]

@@ -48,6 +48,8 @@ class Family(ABC):
     """Requests whose answers mean what the request says."""
     also_answers: frozenset[type] = frozenset()
     """Requests that are answered in a way of the family's own, which only some instruments can use."""
+    hides_words = False
+    """Whether a text is shown with some words hidden, besides the one that is asked for."""
     fills_by_sentence = False
     """Whether a word in a blank is answered by the probability of the whole sentence."""
     reads_left_to_right = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformers.models.auto import modeling_auto as auto
@@ -17,7 +17,7 @@ from evenhand.models.objectives.gap_contexts import MaskedContexts
 from evenhand.models.objectives.held_out import HeldOutRows, masked_rows
 from evenhand.models.objectives.pretraining import MaskedPretraining
 from evenhand.models.references import UnscorableError
-from evenhand.models.requests import Fill, Recover, ScoringRequest, Train
+from evenhand.models.requests import HIDDEN, Fill, Recover, ScoringRequest, Train
 from evenhand.models.tokenised_text import check_text_length, check_token_budget, filled_blanks
 from evenhand.runs.head_records import HeadKind
 
@@ -89,6 +89,7 @@ class MaskedFamily(Family):
     name = "masked"
     head_kind = HeadKind.POOLED
     encodes_pairs = True
+    hides_words = True
     auto_class = "AutoModelForMaskedLM"
     capabilities = frozenset({Fill, Recover, Train})
     ways: ClassVar[Ways] = {
@@ -140,10 +141,19 @@ class MaskedFamily(Family):
         match request:
             case Fill(variant=variant):
                 asked = published_stepwise_blank if variant == AS_PUBLISHED else stepwise_blank
-                return tuple(asked(tokenizer, request.text, request.word))
+                return tuple(asked(tokenizer, self._shown(tokenizer, request.text), request.word))
             case Recover():
                 return tuple(at_masks(tokenizer, request))
         raise unanswered(model, request)
+
+    def texts(self, model: LanguageModel, request: ScoringRequest) -> Iterable[tuple[str, bool]]:
+        """As they are shown, with masks."""
+        for text, special in super().texts(model, request):
+            yield self._shown(model.loaded.tokenizer, text), special
+
+    @staticmethod
+    def _shown(tokenizer: Any, text: str) -> str:
+        return text.replace(HIDDEN, tokenizer.mask_token) if HIDDEN in text else text
 
     def pretraining_objective(
         self, model: LanguageModel, sentences: Sequence[str], options: PretrainingOptions

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import GENDERS
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.instruments.runner import ItemsResult
 from evenhand.reporting.numbers import NOT_THERE, show
 from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.tables import TableFormat, latex_table, markdown_table
@@ -180,6 +181,9 @@ def probe_json(runs: Sequence[Run]) -> dict[str, Any]:
 
 def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
     run_columns = {"name": run.name, "test": run.record.instrument}
+    if isinstance(result, ItemsResult):
+        figures = {figure.key: figure.estimate.model_dump(mode="json") for figure in run.figures}
+        return {**run_columns, **result.model_dump(mode="json"), "figures": figures}
     if not isinstance(result, MalorResult):
         return {**run_columns, **result.model_dump(mode="json")}
     return {

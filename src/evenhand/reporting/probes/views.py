@@ -25,9 +25,11 @@ from evenhand.reporting.probes.direct_bias_words import direct_bias_words
 from evenhand.reporting.probes.knowledge_words import EXPLANATIONS as KNOWLEDGE_EXPLANATIONS
 from evenhand.reporting.probes.plots import profession_plot
 from evenhand.reporting.probes.words import (
-    PAIR_DIRECTION_TITLES,
+    PAIR_TITLES,
+    counts_ties_half,
     different_questions,
     interpret_probe,
+    pairs_groups,
     result_title,
 )
 from evenhand.reporting.rendering import render
@@ -35,7 +37,6 @@ from evenhand.reporting.views import Matrix, Section, View, estimate_columns, fi
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 
-ALL_PAIRS = "all pairs"
 FEWEST_TO_FOLD = 3
 """With as many runs, what is drawn for each of them is folded."""
 
@@ -46,7 +47,7 @@ _TEMPLATE = "probes.html.j2"
 def _measured_pairs(runs: Sequence[Run]) -> str:
     """What CrowS-Pairs counts, in words that hold for all of the runs."""
     scored = "are scored with what they share" if all(run.record.model for run in runs) else "have scores"
-    halved = all(run.result.tie_credit for run in runs)
+    halved = all(map(counts_ties_half, runs))
     ties = "A tie counts half." if halved else "Under the protocol crows-pairs-2020 a tie counts against it."
     return (
         f"CrowS-Pairs: both sentences of a pair {scored}, and the share of pairs is counted in which the more "
@@ -57,16 +58,9 @@ def _measured_pairs(runs: Sequence[Run]) -> str:
 def pairs_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
     """One plot and one table of pairs: all, by direction and by bias type."""
     rows: list[dict[str, Any]] = [
-        {"label": shown.label, "row": row, "group": group}
+        {"label": shown.label, "row": PAIR_TITLES.get(row, row), "group": group}
         for shown in runs
-        for row, group in {
-            ALL_PAIRS: shown.run.result.all,
-            **{
-                PAIR_DIRECTION_TITLES.get(name, name): own
-                for name, own in shown.run.result.by_direction.items()
-            },
-            **shown.run.result.by_bias_type,
-        }.items()
+        for row, group in pairs_groups(shown.run).items()
     ]
     plotted = [PlottedEstimate(own["label"], own["row"], own["group"].score) for own in rows]
     plot = _interval_plot(

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from evenhand.core.counts import plural
+from evenhand.core.estimates import Estimate
+from evenhand.core.items import PairDirection
+from evenhand.core.protocols import get_pair_protocol
 from evenhand.instruments.cosine import CosineResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.instruments.pair_results import CrowsPairsResult
+from evenhand.instruments.runner import ItemsResult
 from evenhand.instruments.settled_scoring import knows_words
 from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import interval_words
@@ -37,6 +42,7 @@ from evenhand.reporting.words import (
     listed,
     unsure,
 )
+from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.run import Run
 from evenhand.stats.significance import largest_shown
 
@@ -51,17 +57,22 @@ EXPERIMENT_TITLES = {
     "titles": "Titles: king and queen and the like",
 }
 
-PAIR_DIRECTION_TITLES = {
+PAIR_TITLES = {
+    ALL_ITEMS: "all pairs",
     "stereo": "stereotype shown",
     "antistereo": "opposite shown",
 }
 
 _NAMED = 3
 
+PAIRS = "crows-pairs"
+
 
 def interpret_probe(run: Run) -> tuple[Interpretation, ...]:
     """What each result of a run says; of an instrument that has no words of its own, what its figures say."""
     level = confidence_level(run)
+    if run.record.instrument == PAIRS:
+        return (replace(_interpret_pairs(run, level), about="CrowS-Pairs"),)
     if not all(type(result) in _INTERPRETERS for result in run.results):
         return interpret_figures(run)
     confidence = run.record.statistics.confidence
@@ -83,10 +94,8 @@ def result_title(result: Any) -> str:
             return f"Cosine test, layer {result.layer}"
         case DirectBiasResult():
             return f"Direct bias, layer {result.layer}"
-        case KnowledgeResult():
-            return "Knowledge"
         case _:
-            return "CrowS-Pairs"
+            return "Knowledge"
 
 
 def probe_sentences(run: Run) -> list[str]:
@@ -117,14 +126,51 @@ def malor_title(result: MalorResult) -> str:
     return f"{title} ({words_for(result.groups).direction(result.direction)})"
 
 
-def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
-    group = result.all
+@dataclass(frozen=True, slots=True)
+class PairsGroup:
+    """Pairs of one kind."""
+
+    score: Estimate
+    ties: int
+
+    @property
+    def n(self) -> int:
+        """How many have a score."""
+        return self.score.n
+
+
+def pairs_groups(run: Run) -> dict[str, PairsGroup]:
+    """The score of all pairs, by direction and by bias type, with the number of ties."""
+    kinds = {ALL_ITEMS: run.scores["tied"], **_tied_by(run, "direction"), **_tied_by(run, "bias_type")}
+    scores = {figure.group[-1]: figure.estimate for figure in run.figures}
+    return {
+        name: PairsGroup(scores[name], int(tied.fill_null(0.0).sum()))
+        for name, tied in kinds.items()
+        if name in scores
+    }
+
+
+def _tied_by(run: Run, column: str) -> dict[str, pl.Series]:
+    order = [own.value for own in PairDirection] if column == "direction" else []
+    parts = {str(name): rows["tied"] for (name,), rows in run.scores.group_by(column)}
+    return {name: parts[name] for name in [*order, *sorted(set(parts) - set(order))] if name in parts}
+
+
+def counts_ties_half(run: Run) -> bool:
+    """Whether a tie is half a preference each way."""
+    return get_pair_protocol(run.record.protocol.name if run.record.protocol else None).ties.credit > 0
+
+
+def _interpret_pairs(run: Run, level: str) -> Interpretation:
+    result: ItemsResult = run.result
+    groups = pairs_groups(run)
+    group = groups[ALL_ITEMS]
     if not knows_words(result.sense):
         return Interpretation(Lean.UNKNOWN, UNKNOWN_WORDS, (unknown_sentences(result.sense, level=level),))
     if not group.score.defined:
         return interpret_undefined(group.score)
     lean = lean_of(group.score, 50.0)
-    counting = "half" if result.tie_credit else "against it"
+    counting = "half" if counts_ties_half(run) else "against it"
     ties = f" ({plural(group.ties, 'tie')}, counted {counting})" if group.ties else ""
     details = in_brackets(interval_words(group.score, digits=1, level=level), "neutral is 50")
     sentences = [
@@ -143,7 +189,8 @@ def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
         sentences.append(
             "The whole interval lies on one side of 50, so chance alone is an unlikely explanation."
         )
-    spread = {name: own.score for name, own in result.by_bias_type.items() if own.score.defined}
+    parts = {name: own.score for name, own in groups.items() if own.score.defined}
+    spread = {name: own for name, own in parts.items() if name not in (ALL_ITEMS, *PairDirection)}
     farthest = largest_shown({name: own.distance_from(50.0) for name, own in spread.items()})
     if farthest is not None:
         sentences.append(
@@ -179,7 +226,6 @@ def _interpret_cosine(result: CosineResult, level: str) -> Interpretation:
 
 _INTERPRETERS: Mapping[type, Callable[[Any, str], Interpretation]] = {
     MalorResult: interpret_malor,
-    CrowsPairsResult: _interpret_pairs,
     CosineResult: _interpret_cosine,
     DirectBiasResult: interpret_direct_bias,
     KnowledgeResult: interpret_knowledge,

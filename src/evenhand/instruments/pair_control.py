@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.items import PairDirection, PairSet, SentencePair
-from evenhand.instruments.pair_scoring import PairScore
+from evenhand.core.items import PairDirection, SentencePair
+from evenhand.instruments.controls import Control
 from evenhand.instruments.settled_scoring import WHOLE
+from evenhand.models.model import Model
+from evenhand.models.requests import Recover
+from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
+from evenhand.stats.resampling import Resampling
 from evenhand.text.digests import LowestDigests, digest_of
 
 EXCHANGES = 40
@@ -23,12 +27,57 @@ EXCHANGES = 40
 FEWEST = 10
 """Exchanges without which nothing is said."""
 
-SENSE = "sense"
-
 _WORD = re.compile(r"(?<=\s)[^\W\d_]{4,}(?=[\s.,;:!?])")
 
 
-def exchanged_words(pairs: PairSet, *, most: int = EXCHANGES) -> list[SentencePair]:
+def pair_requests(pair: SentencePair) -> tuple[Recover, Recover]:
+    """The shared tokens of the more and of the less stereotypical sentence.
+
+    The authors compare the sentence about the disadvantaged group, which comes first in their code, with the other. The
+    order can matter: of two alignments that are equally long, difflib takes the one that comes first.
+    """
+    more_first = pair.direction is not PairDirection.ANTISTEREO
+    return (
+        Recover(pair.more, shared_with=pair.less, comes_first=more_first),
+        Recover(pair.less, shared_with=pair.more, comes_first=not more_first),
+    )
+
+
+class ExchangeControl(Control):
+    """Is a sentence likelier than with a word of another one?"""
+
+    def sense(
+        self,
+        model: Model,
+        items: Sequence[SentencePair],
+        *,
+        language: str,
+        resampling: Resampling,
+        max_tokens: int | None,
+        parts: Parts | None,
+    ) -> Estimate:
+        """See ``Control``."""
+        pairs = exchanged_words(items, language=language)
+        answers = model.answer(
+            [request for pair in pairs for request in pair_requests(pair)],
+            items=[pair.id for pair in pairs for _ in range(2)],
+            whole_items=True,
+            max_tokens=max_tokens,
+            parts=parts,
+        )
+        margins = [
+            None if own.problem or other.problem else own.total - other.total
+            for own, other in zip(answers[::2], answers[1::2], strict=True)
+        ]
+        return exchange_sense(margins, confidence=resampling.confidence)
+
+
+EXCHANGE_CONTROL = ExchangeControl()
+
+
+def exchanged_words(
+    pairs: Sequence[SentencePair], *, language: str, most: int = EXCHANGES
+) -> list[SentencePair]:
     """Sentences beside themselves with a word of another one, two for each exchange; ``more`` is the sentence as it is.
 
     Sentences are chosen by their digests, and exchange the longest word behind their first. Where they are too few to
@@ -47,8 +96,8 @@ def exchanged_words(pairs: PairSet, *, most: int = EXCHANGES) -> list[SentencePa
             continue
         found += [
             SentencePair(
-                id=f"{SENSE} {number}{side}",
-                language=pairs.language,
+                id=f"sense {number}{side}",
+                language=language,
                 bias_type="",
                 direction=PairDirection.STEREO,
                 more=text,
@@ -59,12 +108,17 @@ def exchanged_words(pairs: PairSet, *, most: int = EXCHANGES) -> list[SentencePa
     return found if len(found) >= 2 * FEWEST else []
 
 
-def exchange_sense(scores: Sequence[PairScore], *, confidence: float) -> Estimate:
-    """How often a sentence is likelier than with a word of another, in percent, from two scores for each exchange."""
+def exchange_sense(margins: Sequence[float | None], *, confidence: float) -> Estimate:
+    """How often a sentence is likelier than with a word of another, in percent.
+
+    Args:
+        margins: By how much the sentence as it is is the likelier, two for each exchange; None where that is not known.
+        confidence: Level of the interval.
+    """
     wins = [
-        0.5 + 0.25 * sum((own.more > own.less) - (own.more < own.less) for own in exchange)
-        for exchange in zip(scores[::2], scores[1::2], strict=True)
-        if all(own.problem is None for own in exchange)
+        0.5 + 0.25 * sum((own > 0) - (own < 0) for own in exchange if own is not None)
+        for exchange in zip(margins[::2], margins[1::2], strict=True)
+        if None not in exchange
     ]
     if len(wins) < FEWEST:
         return Estimate.undefined(
