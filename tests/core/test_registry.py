@@ -2,70 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evenhand.core import registry as registry_module
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.registry import PLUGINS_VARIABLE, PluginError, Registry, lacks
+from evenhand.core.registry import PLUGINS_VARIABLE, PluginError, Registry, StaleInstallationError, lacks
 
 GROUP = "evenhand.numbers"
 
+Install = Callable[..., None]
 
-def numbers(**own: str) -> Registry[Any]:
-    return Registry("number", GROUP, own, check=lambda entry: lacks(entry, "real", "imag"))
+
+def numbers(*order: str) -> Registry[Any]:
+    return Registry("number", GROUP, order=order, check=lambda entry: lacks(entry, "real", "imag"))
 
 
 @pytest.fixture
-def plug(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Pretend that a package is installed which adds these entries."""
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Pretend that packages are installed which add these entries; ``evenhand`` is ours."""
+    installed: list[EntryPoint] = []
 
-    def install(**entries: str) -> None:
-        found = metadata.EntryPoints(EntryPoint(name, value, GROUP) for name, value in entries.items())
-        monkeypatch.setattr(registry_module, "entry_points", lambda group: found.select(group=group))
-        registry_module.installed_entry_points.cache_clear()
+    def package(name: str, **entries: str) -> None:
+        for entry, value in entries.items():
+            installed.append(EntryPoint(entry, value, GROUP))
+            vars(installed[-1])["dist"] = SimpleNamespace(name=name)
+        _forget()
 
-    yield install
-    registry_module.installed_entry_points.cache_clear()
+    monkeypatch.setattr(registry_module, "entry_points", lambda: metadata.EntryPoints(installed))
+    monkeypatch.setattr(registry_module, "_in_checkout", lambda: None)
+    _forget()
+    yield package
+    _forget()
 
 
-def test_packages_are_looked_through_once_for_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def _forget() -> None:
+    registry_module._entry_points.cache_clear()
+    registry_module._all_entry_points.cache_clear()
+
+
+def test_packages_are_looked_through_once_for_a_path(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked = []
-
-    def look(group: str) -> metadata.EntryPoints:
-        looked.append(group)
-        return metadata.EntryPoints()
-
-    monkeypatch.setattr(registry_module, "entry_points", look)
-    known = Registry[Any]("number", "evenhand.never-looked-for", {"tau": "math:tau"})
-    assert [known.names() for _ in range(3)] == [("tau",)] * 3
+    look = registry_module.entry_points
+    monkeypatch.setattr(registry_module, "entry_points", lambda: (looked.append(1), look())[1])
+    install("evenhand", tau="math:tau")
+    assert [numbers().names() for _ in range(3)] == [("tau",)] * 3
     assert len(looked) == 1
 
     monkeypatch.syspath_prepend("/another/folder")
-    known.names()
+    numbers().names()
     assert len(looked) == 2
 
 
-def test_an_entry_of_ours_is_imported_when_it_is_asked_for() -> None:
-    known = numbers(tau="math:tau", missing="no_such_module:THING")
+def test_an_entry_is_imported_when_it_is_asked_for(install: Install) -> None:
+    install("evenhand", tau="math:tau", missing="no_such_module:THING")
 
-    assert known.names() == ("tau", "missing")
-    assert known.get("tau") == pytest.approx(6.283185307)
+    assert numbers().names() == ("missing", "tau")
+    assert numbers().get("tau") == pytest.approx(6.283185307)
+    with pytest.raises(ModuleNotFoundError):
+        numbers().get("missing")
 
 
-def test_an_unknown_name_gets_a_suggestion() -> None:
+def test_ours_come_first_and_in_their_order(install: Install) -> None:
+    install("another", b="math:e", a="math:e")
+    install("evenhand", **dict.fromkeys("wxyz", "math:tau"))
+
+    assert numbers("z", "x", "of-a-package-that-is-gone").names() == ("z", "x", "w", "y", "a", "b")
+
+
+def test_an_installation_that_is_not_of_the_code_is_refused(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("another", a="math:e")
+    with pytest.raises(StaleInstallationError, match=r"pip install -e \."):
+        numbers().names()
+
+    install("evenhand", tau="math:tau")
+    assert numbers().names() == ("tau", "a")
+
+    monkeypatch.setattr(registry_module, "_in_checkout", lambda: {(GROUP, "tau", "math:pi")})
+    _forget()
+    with pytest.raises(StaleInstallationError, match=r"pip install -e \."):
+        numbers().names()
+
+
+def test_an_unknown_name_gets_a_suggestion(install: Install) -> None:
+    install("evenhand", tau="math:tau")
+
     with pytest.raises(UnknownNameError, match="Did you mean 'tau'"):
-        numbers(tau="math:tau").get("tauu")
+        numbers().get("tauu")
 
 
-def test_another_package_adds_an_entry(plug: Any) -> None:
-    plug(e="math:e")
+def test_another_package_adds_an_entry(install: Install) -> None:
+    install("evenhand", tau="math:tau")
+    install("another", e="math:e")
 
-    known = numbers(tau="math:tau")
+    known = numbers()
 
     assert known.names() == ("tau", "e")
     assert known.get("e") == pytest.approx(2.718281828)
@@ -80,32 +119,36 @@ def test_another_package_adds_an_entry(plug: Any) -> None:
     ],
 )
 def test_what_another_package_did_wrong_is_said_when_it_is_asked_for(
-    plug: Any, value: str, said: str
+    install: Install, value: str, said: str
 ) -> None:
-    plug(e=value)
-    known = numbers(tau="math:tau")
+    install("evenhand", tau="math:tau")
+    install("another", e=value)
+    known = numbers()
 
     assert known.get("tau")
     with pytest.raises(PluginError, match=said):
         known.get("e")
 
 
-def test_a_name_that_is_taken_is_refused(plug: Any) -> None:
-    plug(tau="math:e")
+def test_a_name_that_is_taken_is_refused(install: Install) -> None:
+    install("evenhand", tau="math:tau")
+    install("another", tau="math:e")
 
     with pytest.raises(PluginError, match="a name that evenhand has taken"):
-        numbers(tau="math:tau").names()
+        numbers().names()
 
 
-def test_other_packages_can_be_left_out(plug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    plug(tau="math:e")
+def test_other_packages_can_be_left_out(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("evenhand", tau="math:tau")
+    install("another", tau="math:e")
     monkeypatch.setenv(PLUGINS_VARIABLE, "off")
 
-    assert numbers(tau="math:tau").get("tau") == pytest.approx(6.283185307)
+    assert numbers().get("tau") == pytest.approx(6.283185307)
 
 
-def test_an_entry_can_be_added_for_this_process_and_taken_back() -> None:
-    known = numbers(tau="math:tau")
+def test_an_entry_can_be_added_for_this_process_and_taken_back(install: Install) -> None:
+    install("evenhand", tau="math:tau")
+    known = numbers()
     known.register("two", 2)
 
     assert known.get("two") == 2

@@ -1,14 +1,14 @@
 """Registries: what the package offers by name, and what other packages add to it.
 
-Our own entries are named by where they live (``"package.module:ATTRIBUTE"``) and imported when they are first asked
-for, so that a registry costs nothing at start-up and lower rooms can find what lives above them. Another package adds
-an entry with an entry point of the registry's group:
+Entries are entry points of the registry's group. Ours stand in our ``pyproject.toml``; another package adds its own in
+the same way:
 
     [project.entry-points."evenhand.measures"]
     gap = "my_package.gap:GAP"
 
-An entry that cannot be loaded, lacks something or takes a name that is in use is refused with the name of the package
-that it comes from. ``EVENHAND_PLUGINS=off`` leaves other packages out.
+An entry is imported when it is first asked for, so that a registry costs nothing at start-up. One that cannot be
+loaded, lacks something or takes a name that is in use is refused with the name of the package that it comes from.
+``EVENHAND_PLUGINS=off`` leaves other packages out.
 """
 
 from __future__ import annotations
@@ -18,19 +18,26 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TypeVar
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 PLUGINS_VARIABLE = "EVENHAND_PLUGINS"
 
+OURS = "evenhand"
+"""The name of our own package."""
+
 Entry = TypeVar("Entry")
 
 
 class PluginError(EvenhandError):
-    """Another package added something that cannot be used."""
+    """A package added something that cannot be used."""
+
+
+class StaleInstallationError(EvenhandError):
+    """What is installed does not know what the code offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +55,21 @@ class Registry(Mapping[str, Entry]):
         self,
         kind: str,
         group: str,
-        own: Mapping[str, str],
         *,
+        order: Sequence[str] = (),
         check: Callable[[object], str | None] = lambda _: None,
     ) -> None:
         """Name the entries; nothing is imported yet.
 
         Args:
             kind: What an entry is called in messages, such as ``measure``.
-            group: The entry-point group through which other packages add entries.
-            own: Our own entries: names to ``"module:attribute"``.
+            group: The entry-point group that the entries are in.
+            order: Names of ours that come first, in this order; the rest follow by package and name.
             check: Says what an entry lacks, or None if it can be used.
         """
         self.kind = kind
         self.group = group
-        self._own = dict(own)
+        self._order = tuple(order)
         self._check = check
         self._loaded: dict[str, Entry] = {}
         self._registered: dict[str, Source] = {}
@@ -117,22 +124,24 @@ class Registry(Mapping[str, Entry]):
         return sources[name]
 
     def _sources(self) -> dict[str, Source]:
-        sources = {name: Source("evenhand", _importer(place)) for name, place in self._own.items()}
-        for point in _entry_points(self.group):
-            package = point.dist.name if point.dist else point.value
+        sources: dict[str, Source] = {}
+        for package, point in _entry_points(self.group, tuple(sys.path)):
+            if package != OURS and os.environ.get(PLUGINS_VARIABLE, "").casefold() == "off":
+                continue
             if point.name in sources:
                 raise PluginError(
                     f"The package {package} adds a {self.kind} named {point.name!r}, a name that "
                     f"{sources[point.name].package} has taken. {_REMEDY}"
                 )
             sources[point.name] = Source(package, point.load)
-        return sources | self._registered
+        first = {name: sources[name] for name in self._order if name in sources}
+        return first | sources | self._registered
 
     def _usable(self, name: str, source: Source) -> Entry:
         try:
             entry = source.load()
         except Exception as problem:
-            if source.package == "evenhand":
+            if source.package == OURS:
                 raise
             raise PluginError(
                 f"The {self.kind} {name!r} of the package {source.package} cannot be loaded: "
@@ -149,23 +158,43 @@ class Registry(Mapping[str, Entry]):
 _REMEDY = f"Mend or uninstall that package, or leave other packages out with {PLUGINS_VARIABLE}=off."
 
 
-def _importer(place: str) -> Callable[[], object]:
-    module, _, attribute = place.partition(":")
-    return lambda: getattr(import_module(module), attribute)
-
-
-def _entry_points(group: str) -> Sequence[EntryPoint]:
-    if os.environ.get(PLUGINS_VARIABLE, "").casefold() == "off":
-        return ()
-    return installed_entry_points(group, tuple(sys.path))
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[tuple[str, EntryPoint]]:
+    """The entry points of a group with their packages: ours, then those of other packages by name."""
+    named = (
+        (point.dist.name if point.dist else point.value, point)
+        for point in _all_entry_points(path)
+        if point.group == group
+    )
+    return sorted(named, key=lambda entry: (entry[0] != OURS, entry[0], entry[1].name))
 
 
 @cache
-def installed_entry_points(group: str, _path: tuple[str, ...]) -> Sequence[EntryPoint]:
+def _all_entry_points(_path: tuple[str, ...]) -> Sequence[EntryPoint]:
     """Those of the packages on a path. Looking through all packages takes tens of milliseconds."""
-    return sorted(
-        entry_points(group=group), key=lambda point: (point.dist.name if point.dist else "", point.name)
-    )
+    installed = entry_points()
+    groups = [group for group in installed.groups if group.startswith(f"{OURS}.")]
+    points = [point for group in groups for point in installed.select(group=group)]
+    ours = {
+        (point.group, point.name, point.value) for point in points if point.dist and point.dist.name == OURS
+    }
+    if ours != (_in_checkout() or ours) or not ours:
+        raise StaleInstallationError(
+            "The installation of Evenhand does not match its code. Run this in its folder: pip install -e ."
+        )
+    return points
+
+
+def _in_checkout() -> set[tuple[str, str, str]] | None:
+    """What ``pyproject.toml`` names, if this is not an installed copy."""
+    import tomllib
+
+    file = Path(__file__).parents[3] / "pyproject.toml"
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"] if file.is_file() else {}
+    if project.get("name") != OURS:
+        return None
+    groups: dict[str, dict[str, str]] = project["entry-points"]
+    return {(group, name, value) for group, entries in groups.items() for name, value in entries.items()}
 
 
 def lacks(entry: object, *attributes: str) -> str | None:

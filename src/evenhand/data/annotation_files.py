@@ -59,12 +59,7 @@ class AnnotationLayout:
 ANNOTATION_LAYOUTS: Registry[AnnotationLayout] = Registry(
     "annotation layout",
     "evenhand.annotations",
-    {
-        LONG: "evenhand.data.annotation_csv:LONG_LAYOUT",
-        ALIGNED: "evenhand.data.annotation_csv:ALIGNED_LAYOUT",
-        LABEL_STUDIO: "evenhand.data.annotation_json:LABEL_STUDIO_LAYOUT",
-        DOCCANO: "evenhand.data.annotation_json:DOCCANO_LAYOUT",
-    },
+    order=(LONG, ALIGNED, LABEL_STUDIO, DOCCANO),
     check=lambda entry: lacks(entry, "name", "description", "recognises", "read", "write"),
 )
 

@@ -59,16 +59,16 @@ class DatasetLayout:
 DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
     "dataset layout",
     "evenhand.datasets",
-    {
-        "stereoset": "evenhand.data.stereoset:STEREOSET_LAYOUT",
-        "stereoset-records": "evenhand.data.stereoset:STEREOSET_RECORDS_LAYOUT",
-        "crows-pairs": "evenhand.data.crows_pairs:CROWS_PAIRS_LAYOUT",
-        "shades": "evenhand.data.pair_layouts:SHADES_LAYOUT",
-        "eurogest": "evenhand.data.pair_layouts:EUROGEST_LAYOUT",
-        "bec-pro": "evenhand.data.bec_pro:BEC_PRO_LAYOUT",
-        "winogender": "evenhand.data.winogender:WINOGENDER_LAYOUT",
-        "occupation-shares": "evenhand.data.winogender:OCCUPATION_SHARES_LAYOUT",
-    },
+    order=(
+        "stereoset",
+        "stereoset-records",
+        "crows-pairs",
+        "shades",
+        "eurogest",
+        "bec-pro",
+        "winogender",
+        "occupation-shares",
+    ),
     check=lambda entry: lacks(entry, "name", "description", "kind", "suffixes", "recognises", "read"),
 )
 

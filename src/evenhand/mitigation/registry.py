@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 MITIGATIONS: Registry[Mitigation[Any]] = Registry(
     "mitigation",
     "evenhand.mitigations",
-    {
-        "equalise": "evenhand.mitigation.equalising.equalise:EQUALISE",
-        "counterfactual": "evenhand.mitigation.counterfactual:COUNTERFACTUAL",
-        "trigger": "evenhand.mitigation.triggers.trigger:TRIGGER",
-    },
+    order=("equalise", "counterfactual"),
     check=lambda entry: lacks(entry, "name", "title", "summary", "options_type", "mitigate"),
 )

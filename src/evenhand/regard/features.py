@@ -127,13 +127,7 @@ class FeatureKind(Protocol):
 FEATURES: Registry[FeatureKind] = Registry(
     "kind of features",
     "evenhand.regard_features",
-    {
-        "tfidf": "evenhand.regard.features:TFIDF",
-        "embeddings": "evenhand.regard.features:EMBEDDINGS",
-        "vectors": "evenhand.regard.pretrained_features:VECTORS",
-        "sentence": "evenhand.regard.pretrained_features:SENTENCE",
-        "encoder": "evenhand.regard.pretrained_features:ENCODER",
-    },
+    order=("tfidf", "embeddings", "vectors", "sentence", "encoder"),
     check=lambda entry: lacks(entry, "summary", "argument", "open", "restore"),
 )
 

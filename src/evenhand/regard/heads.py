@@ -87,13 +87,7 @@ class Head(Protocol):
 HEADS: Registry[Head] = Registry(
     "classifier",
     "evenhand.regard_heads",
-    {
-        "logistic": "evenhand.regard.heads:LOGISTIC",
-        "boosted-trees": "evenhand.regard.heads:BOOSTED_TREES",
-        "dense": "evenhand.regard.network_heads:DENSE",
-        "gru": "evenhand.regard.network_heads:GRU",
-        "fine-tune": "evenhand.regard.network_heads:FINE_TUNE",
-    },
+    order=("logistic", "boosted-trees", "dense", "gru", "fine-tune"),
     check=lambda entry: lacks(
         entry,
         "summary",

@@ -100,15 +100,7 @@ class View:
 VIEWS: Registry[Callable[..., View]] = Registry(
     "view",
     "evenhand.views",
-    {
-        "association": "evenhand.reporting.association.view:association_view",
-        "malor": "evenhand.reporting.probes.malor_view:malor_view",
-        "crows-pairs": "evenhand.reporting.probes.views:pairs_view",
-        "cosine": "evenhand.reporting.probes.views:cosine_view",
-        "direct-bias": "evenhand.reporting.probes.views:direct_bias_view",
-        "knowledge": "evenhand.reporting.probes.views:knowledge_view",
-        "regard": "evenhand.reporting.regard.view:regard_view",
-    },
+    order=("association", "malor", "crows-pairs", "cosine", "direct-bias", "knowledge", "regard"),
     check=lambda entry: None if callable(entry) else "it cannot be called",
 )
 """What makes the view of an instrument: called with its ``ShownRun`` objects and ``calibration``."""

@@ -41,21 +41,10 @@ if TYPE_CHECKING:
     from evenhand.instruments.instrument import Instrument
 
 
-_OWN = {
-    "association": "evenhand.instruments.association.instrument:ASSOCIATION",
-    "malor": "evenhand.instruments.malor.instrument:MALOR",
-    "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
-    "bec-pro": "evenhand.instruments.bec_pro:BEC_PRO",
-    "cosine": "evenhand.instruments.cosine:COSINE",
-    "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
-    "knowledge": "evenhand.instruments.knowledge.instrument:KNOWLEDGE",
-    "regard": "evenhand.instruments.regard.instrument:REGARD",
-}
-
 INSTRUMENTS: Registry[Any] = Registry(
     "instrument",
     "evenhand.instruments",
-    _OWN,
+    order=("association", "malor", "crows-pairs", "bec-pro", "cosine", "direct-bias", "knowledge", "regard"),
     check=lambda entry: lacks(
         entry, "name", "title", "summary", "needs", "options_type", "result_type", "prepare", "figures"
     ),

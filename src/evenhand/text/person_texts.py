@@ -74,10 +74,6 @@ class PersonTexts(Protocol):
 PERSON_TEXTS: Registry[Callable[[], PersonTexts]] = Registry(
     "language of texts about persons",
     "evenhand.person_texts",
-    {
-        "de": "evenhand.text.twins.de.person_texts:GermanPersonTexts",
-        "en": "evenhand.text.twins.en.person_texts:EnglishPersonTexts",
-    },
     check=lambda entry: lacks(entry, "language", "versions"),
 )
 """Classes by language."""

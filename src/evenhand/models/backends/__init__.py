@@ -47,13 +47,7 @@ class Backend(Protocol):
 BACKENDS: Registry[Backend] = Registry(
     "model backend",
     "evenhand.models",
-    {
-        LOCAL_NAME: "evenhand.models.backends.local:LOCAL",
-        GGUF_NAME: "evenhand.models.backends.local:GGUF",
-        "lab": "evenhand.models.backends.lab:LAB",
-        "fake": "evenhand.testing.fake:FAKE",
-        "api": "evenhand.models.backends.api:API",
-    },
+    order=(LOCAL_NAME, GGUF_NAME, "lab", "fake", "api"),
     check=lambda entry: lacks(entry, "name", "summary", "location", "load"),
 )
 

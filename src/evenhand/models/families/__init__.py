@@ -11,12 +11,7 @@ from evenhand.models.references import ModelError
 FAMILIES: Registry[Family] = Registry(
     "model family",
     "evenhand.families",
-    {
-        "sentinel": "evenhand.models.families.sentinel:SENTINEL",
-        "denoiser": "evenhand.models.families.denoiser:DENOISER",
-        "masked": "evenhand.models.families.masked:MASKED",
-        "decoder": "evenhand.models.families.decoder:DECODER",
-    },
+    order=("sentinel", "denoiser", "masked", "decoder"),
     check=lambda entry: lacks(entry, "name", "auto_class", "capabilities", "recognises", "token_requests"),
 )
 

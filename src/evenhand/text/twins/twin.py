@@ -115,10 +115,6 @@ class Swapper(Protocol):
 SWAPPERS: Registry[Callable[[], Swapper]] = Registry(
     "language of twins",
     "evenhand.swappers",
-    {
-        "de": "evenhand.text.twins.de.swapper:GermanSwapper",
-        "en": "evenhand.text.twins.en.swapper:EnglishSwapper",
-    },
     check=lambda entry: lacks(entry, "language", "twin"),
 )
 """Swapper classes by language."""

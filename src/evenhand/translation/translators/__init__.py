@@ -167,13 +167,6 @@ class TranslatorKind(Protocol):
 TRANSLATORS: Registry[TranslatorKind] = Registry(
     "translator",
     "evenhand.translators",
-    {
-        "amazon": "evenhand.translation.translators.amazon:AMAZON",
-        "apertium": "evenhand.translation.translators.apertium:APERTIUM",
-        "api": "evenhand.translation.translators.chat:CHAT",
-        "file": "evenhand.translation.translators.tables:TABLE",
-        "marian": "evenhand.translation.translators.seq2seq:SEQ2SEQ",
-    },
     check=lambda entry: lacks(entry, "name", "summary", "open"),
 )
 
