@@ -49,9 +49,14 @@ def _forget() -> None:
 def test_packages_are_looked_through_once_for_a_path(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked = []
-    look = registry_module.entry_points
-    monkeypatch.setattr(registry_module, "entry_points", lambda: (looked.append(1), look())[1])
+    looked: list[int] = []
+    installed: Callable[[], metadata.EntryPoints] = vars(registry_module)["entry_points"]
+
+    def look() -> metadata.EntryPoints:
+        looked.append(1)
+        return installed()
+
+    monkeypatch.setattr(registry_module, "entry_points", look)
     install("evenhand", tau="math:tau")
     assert [numbers().names() for _ in range(3)] == [("tau",)] * 3
     assert len(looked) == 1
