@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ConditionError, UnknownNameError
 from evenhand.core.items import OVERALL, Task
 from evenhand.runs.coverage import COVERAGE, Coverage, coverage_of
 from evenhand.runs.figures import FigureGroups, Group
-from evenhand.runs.run import Run
+
+if TYPE_CHECKING:
+    from evenhand.runs.run import Run
 
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
