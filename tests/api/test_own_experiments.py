@@ -145,6 +145,7 @@ def test_log_ratios_of_own_experiments_are_those_of_the_slow_way(
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("once_without_gate")
 def test_the_page_names_the_groups(menagerie: Zoo, tmp_path: Path) -> None:
     probes = origin_files(tmp_path).load("en")
     run = probe(menagerie.model("gpt2"), probes, options=MalorOptions(resampling=FEW))

@@ -205,7 +205,8 @@ def test_a_few_changed_weights_are_a_change_and_no_mitigation(lab: Lab) -> None:
     assert found.certificate.weights_changed
     assert "Gender lean is not shown to be lowered" in found.words
     assert (
-        "Quality was kept, as far as it was measured (perplexity, LMS, knowledge and evidence)" in found.words
+        "Quality was kept, as far as it was measured (perplexity, special tokens, LMS, knowledge and evidence)"
+        in found.words
     )
     assert all(row.movement == 0 for row in (*found.certificate.trained, *found.certificate.untrained))
     assert found.exit_code == 0

@@ -153,6 +153,27 @@ def test_coverage_stands_beside_the_figures(
     assert "Coverage: 1.5% (3 of 200 items)." in compared
 
 
+@pytest.mark.parametrize("scored", [INTRA + INTER, CHOSEN])
+def test_runs_side_by_side_have_a_column_of_coverage_where_it_differs(
+    run_evenhand_here: Command, items: list[Association], data: Path, tmp_path: Path, scored: int
+) -> None:
+    files = [
+        scores_file(tmp_path / f"{name}.json", items[:count])
+        for name, count in (("whole", INTRA + INTER), ("other", scored))
+    ]
+    done = run_evenhand_here("evaluate", *files, "--data", data, "--out", tmp_path / "runs", *FEW)
+    assert done.returncode == 0, done.stderr
+    done = run_evenhand_here(
+        "report", tmp_path / "runs" / "whole", tmp_path / "runs" / "other", "--out", tmp_path / "page.html"
+    )
+    assert done.returncode == 0, done.stderr
+
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    runs = page[page.index('id="runs"') : page.index('id="reading"')]
+    assert "100% (200 of 200 items)" in page[: page.index('id="runs"')]
+    assert ("Coverage" in runs, "1.5% (3 of 200 items)" in runs) == (scored == CHOSEN, scored == CHOSEN)
+
+
 def test_a_finished_run_keeps_its_coverage(
     run_evenhand_here: Command, selected: Path, data: Path, tmp_path: Path
 ) -> None:

@@ -58,9 +58,10 @@ def tokens_beyond_text(model: LanguageModel, names: tuple[str, ...]) -> list[int
     ],
 )
 def test_the_share_is_that_of_a_plain_computation(menagerie: Any, name: str, names: tuple[str, ...]) -> None:
-    model = menagerie.model(name)
-    model.loaded.model.resize_token_embeddings(len(model.tokenizer) + 7)
-    model = LanguageModel(model.loaded)
+    shared = menagerie.model(name).loaded
+    network: Any = deepcopy(shared.model)
+    network.resize_token_embeddings(len(shared.tokenizer) + 7)
+    model = LanguageModel(replace(shared, model=network))
     rows = model.held_out_rows(SENTENCES, seed=0)
     found = HeldOut(SENTENCES, model, rows=rows).figures(
         model.loaded.model, text_tokens=text_tokens(model, rows)

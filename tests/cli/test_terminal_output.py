@@ -148,6 +148,7 @@ def test_the_strip_is_as_wide_as_there_is_room_for(
     assert [len(strip) for strip in strips] == ([] if width is None else [width] * 3)
     assert all(strip[len(strip) // 2] in "┊┿●" for strip in strips)
     assert re.search(r"^\s*intrasentence\s+\d.*\]\s+48\s*$", screen.getvalue(), re.MULTILINE)
+    assert "Coverage: 100% (96 of 96 items)." in screen.getvalue().splitlines()
 
 
 @pytest.mark.parametrize(("columns", "there"), [(160, True), (112, True), (80, False)])

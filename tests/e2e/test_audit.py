@@ -175,7 +175,7 @@ def test_model_without_a_next_sentence_head_leaves_that_task_out_and_says_so(
     assert done.returncode == 0
     assert list(json.loads(done.stdout)["runs"][0]["tasks"]) == ["intrasentence"]
     assert "intersentence is left out" in done.stderr
-    refused = run_evenhand_here("audit", folder, "--task", "intersentence", "--out", tmp_path)
+    refused = run_evenhand_here("audit", folder, "--task", "intersentence", "--out", tmp_path / "other")
     assert refused.returncode == 2
     assert "It can do: intrasentence" in refused.stderr
 

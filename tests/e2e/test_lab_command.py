@@ -147,7 +147,7 @@ def test_build_writes_a_folder_that_audit_measures_in_its_language(
     assert record["dataset"]["name"] == "lab"
     planted = record["model"]["planted"]
     assert planted.pop("occupations")["Pflegekraft"] == 0.6
-    assert planted == {"family": "decoder", "strength": -1, "language": "de", "seed": 0}
+    assert planted == {"family": "decoder", "strength": -1, "language": "de", "seed": 0, "regard_gap": None}
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def _show_association(run: Run) -> None:
     dataset = run.record.dataset
     target.print(f"{run.name}   {dataset.title} ({dataset.language})   {run.result.protocol}", style="bold")
     print_table(_widest_that_fits(run, target))
-    if run.whole_coverage and run.whole_coverage.scored != run.whole_coverage.total:
-        target.print(f"Coverage: {run.whole_coverage}.", style="yellow")
+    if whole := run.whole_coverage:
+        target.print(f"Coverage: {whole}.", style=None if whole.scored == whole.total else "yellow")
     interpretation = interpret_association(run)
     target.print(f"{interpretation.verdict}. {' '.join(interpretation.sentences)}\n")
 
@@ -114,7 +114,9 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
     from evenhand.reporting.numbers import show
 
     drawn = () if strip_width is None else ("0 · SS · 100",)
-    coverage = run.coverage
+    coverage = {task: run.coverage[task,].short for task in run.result.tasks} if run.coverage else {}
+    if run.whole_coverage and {*coverage.values()} == {run.whole_coverage.short}:
+        coverage = {}  # the line below the table says it, and intervals need the room
     covered = ("coverage",) if coverage else ()
     table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", *covered, right=("items", "coverage"))
     for task, result in run.result.tasks.items():
@@ -127,7 +129,7 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
             *drawing,
             icat,
             f"{result.n:,}",
-            *([coverage[task,].short] if coverage else []),
+            *([coverage[task]] if coverage else []),
             style="bold" if task == "overall" else None,
         )
     return table

@@ -129,7 +129,7 @@ def render_page(
         shown_runs=shown,
         groups=groups,
         languages=list(dict.fromkeys(run.record.language for run in runs)),
-        coverages=[own.run.whole_coverage for own in shown if own.run.whole_coverage],
+        coverages_differ=len({str(own.run.whole_coverage) for own in shown}) > 1,
         has_prefixes=any(run.record.model and run.record.model.prefix for run in runs),
         notices=[notice for group in groups for notice in group.view.notices],
         precision_notes=precision_notes(runs),

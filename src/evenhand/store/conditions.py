@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ConditionError, UnknownNameError
 from evenhand.core.items import OVERALL, Task
 from evenhand.store.coverage import COVERAGE, Coverage, coverage_of
 from evenhand.store.figures import FigureGroups, Group
-from evenhand.store.run import Run
+
+if TYPE_CHECKING:
+    from evenhand.store.run import Run
 
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
