@@ -70,7 +70,9 @@ def test_a_trigger_is_found_and_used_wherever_the_model_is_measured(
         "audit", out, "--limit", "6", "--resamples", "100", "--out", tmp_path / "runs", "--device", "cpu"
     )
     assert audit.returncode == 0, audit.stderr
-    run = json.loads((tmp_path / "runs" / "triggered_association_starter_en_limit-6" / "record.json").read_text())
+    run = json.loads(
+        (tmp_path / "runs" / "triggered_association_starter_en_limit-6" / "record.json").read_text()
+    )
     assert run["model"]["prefix"] == prefix
 
 
