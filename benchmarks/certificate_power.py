@@ -22,9 +22,9 @@ from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.comparison import LMS_MEASURE, LMS_TITLE
 from evenhand.instruments.knowledge.quality import EVIDENCE, MEASURE, row_of_pairs
-from evenhand.runs.certificate_quality import POINTS, QualityRow, QualityVerdict, quality_verdict
 from evenhand.stats.intervals import Interval
 from evenhand.stats.score_intervals import effective_items, score_interval
+from evenhand.store.certificate_quality import POINTS, QualityRow, QualityVerdict, quality_verdict
 
 FORMER_PAIRS = 165
 """English pairs that decoders were asked up to version 0.2."""

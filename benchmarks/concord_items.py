@@ -3,9 +3,9 @@
     python benchmarks/concord_items.py
     python benchmarks/concord_items.py --language fr --list
 
-``tests/data/concord_items/*.csv`` has one item per row: a context with its blank, and the words of its three candidates
-in the columns ``agree``, ``disagree`` and ``open`` (a reader cannot say), separated by semicolons. From that key it
-follows what should be flagged: words that disagree, if another agrees.
+``tests/translation/concord_items/*.csv`` has one item per row: a context with its blank, and the words of its three
+candidates in the columns ``agree``, ``disagree`` and ``open`` (a reader cannot say), separated by semicolons. From that
+key it follows what should be flagged: words that disagree, if another agrees.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from scipy.stats import binomtest
 
 from evenhand.core.items import BLANK, Association, Candidate, Label, Task
-from evenhand.data.concord import CONCORDS, disagreeing_candidates
+from evenhand.translation.concord import CONCORDS, disagreeing_candidates
 
-ITEMS = Path(__file__).resolve().parents[1] / "tests" / "data" / "concord_items"
+ITEMS = Path(__file__).resolve().parents[1] / "tests" / "translation" / "concord_items"
 
 
 @dataclass(frozen=True, slots=True)

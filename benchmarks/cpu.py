@@ -42,7 +42,7 @@ from evenhand.data.stereoset import read_stereoset
 from evenhand.models.engine.products import MatrixProducts
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.records import SCORES_FILE
+from evenhand.store.records import SCORES_FILE
 
 LLAMA_LINE = re.compile(r"^(\d+)\t(\d+\.\d+)$", re.MULTILINE)
 """How many tasks are done, and in percent of how many the first answer won."""

@@ -24,9 +24,9 @@ from evenhand.data.stereoset import HUB_LABELS
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
-from evenhand.runs.energy import EnergyRecord
-from evenhand.runs.head_records import model_weights_digest
-from evenhand.runs.mitigation_records import (
+from evenhand.store.energy import EnergyRecord
+from evenhand.store.head_records import model_weights_digest
+from evenhand.store.mitigation_records import (
     MITIGATION_FILE,
     DataRecord,
     EpochMetrics,
@@ -35,7 +35,7 @@ from evenhand.runs.mitigation_records import (
     SeedRecord,
     TextRecord,
 )
-from evenhand.runs.records import EnvironmentRecord, ModelRecord
+from evenhand.store.records import EnvironmentRecord, ModelRecord
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.training.checkpoints import CURVE_FILE
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from fuzz_inputs import QUICK
 
 import evenhand as eh
+from evenhand.api.models import describe_model
 from evenhand.core.files import sha256_of, write_text
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.next_sentence_building import build_next_sentence_pairs
-from evenhand.data.next_sentence_pairs import RECORD_FILE, NextSentenceOptions, open_next_sentence_pairs
+from evenhand.heads.page import render_head_page
+from evenhand.heads.pair_building import build_next_sentence_pairs
+from evenhand.heads.pairs import RECORD_FILE, NextSentenceOptions, open_next_sentence_pairs
+from evenhand.heads.workflow import open_next_sentence_training, train_next_sentence
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.references import ModelRef
-from evenhand.reporting.head_page import render_head_page
-from evenhand.workflows.models import describe_model
-from evenhand.workflows.next_sentence import open_next_sentence_training, train_next_sentence
 
 TESTS = Path(__file__).parent.parent / "tests"
 

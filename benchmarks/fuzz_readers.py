@@ -20,6 +20,8 @@ import fuzz_texts
 from fuzz_inputs import QUICK
 
 import evenhand as eh
+from evenhand.api.measure import evaluate_scores
+from evenhand.api.models import describe_model
 from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
@@ -36,12 +38,10 @@ from evenhand.mitigation.texts import keep_back, text_sources
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
-from evenhand.runs.conditions import Condition
-from evenhand.runs.mitigation_records import read_mitigation_record
+from evenhand.store.conditions import Condition
+from evenhand.store.mitigation_records import read_mitigation_record
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.training.checkpoints import Checkpoints
-from evenhand.workflows.measure import evaluate_scores
-from evenhand.workflows.models import describe_model
 
 FEW = eh.AuditOptions(data=None, limit=3, resampling=QUICK)
 

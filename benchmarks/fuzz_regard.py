@@ -12,6 +12,7 @@ import polars as pl
 from fuzz_inputs import QUICK
 
 import evenhand as eh
+from evenhand.api.regard import compare_person_treatments, read_test_rows
 from evenhand.core.files import write_text
 from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.contexts import load_contexts
@@ -29,7 +30,6 @@ from evenhand.regard.texts import read_plain_texts
 from evenhand.reporting.regard.page import reading, render_classifier_page
 from evenhand.text.lexicons import load_lexicon
 from evenhand.text.occupations import load_occupations
-from evenhand.workflows.regard import compare_person_treatments, read_test_rows
 
 SOME_TEXTS = ("The person helped a neighbour.", "The person lied, and nobody cared.", "The person waited.")
 

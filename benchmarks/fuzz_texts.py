@@ -20,35 +20,35 @@ from fuzz_inputs import QUICK, write_pairs
 
 import evenhand as eh
 from evenhand.cli.data import check_command, describe_command
-from evenhand.cli.repair import repair_command
-from evenhand.cli.translate import publish_command
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import read_stored, sha256_of
 from evenhand.core.items import PairSet
-from evenhand.data.articles import ArticleCounts, read_articles
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.label_schemes import bundled_schemes, load_scheme
 from evenhand.data.layouts import load_dataset
-from evenhand.data.next_sentence_building import build_next_sentence_pairs
-from evenhand.data.next_sentence_pairs import NextSentenceOptions
 from evenhand.data.stereoset import stereoset_bytes
-from evenhand.mitigation.triggers.targets import read_targets, split_targets
+from evenhand.heads.articles import ArticleCounts, read_articles
+from evenhand.heads.pair_building import build_next_sentence_pairs
+from evenhand.heads.pairs import NextSentenceOptions
 from evenhand.models.description import declared_languages
+from evenhand.studio.annotation.project_texts import read_project_texts
+from evenhand.studio.annotation.projects import ProjectOptions, create_project
+from evenhand.studio.database import Database
+from evenhand.studio.survey.definition import load_survey
+from evenhand.studio.survey.surveys import SurveyOptions, create_survey, read_pictures
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.translation import open_table, open_translation
 from evenhand.translation.folder import RECORD, REVIEW, read_record
+from evenhand.translation.repair_commands import repair_command
+from evenhand.translation.review_pages.opening import open_review, open_table_review
+from evenhand.translation.review_pages.reviews import collect_review
 from evenhand.translation.review_records import recorded, review_csv
 from evenhand.translation.reviews import ReviewOutcome, ReviewRole, ReviewVerdict, review_texts
 from evenhand.translation.table_files import TextTable, is_text_table, read_text_table
+from evenhand.translation.translate_commands import publish_command
 from evenhand.translation.translating import AssociationSource
-from evenhand.web.annotation.project_texts import read_project_texts
-from evenhand.web.annotation.projects import ProjectOptions, create_project
-from evenhand.web.database import Database
-from evenhand.web.review.opening import open_review, open_table_review
-from evenhand.web.review.reviews import collect_review
-from evenhand.web.survey.definition import load_survey
-from evenhand.web.survey.surveys import SurveyOptions, create_survey, read_pictures
-from evenhand.workflows.translate import is_table_folder, plan_translation, source_of_folder, translate
+from evenhand.translation.workflow import is_table_folder, plan_translation, source_of_folder, translate
+from evenhand.triggers.targets import read_targets, split_targets
 
 FORMS = ("csv", "tsv", "jsonl", "parquet")
 
@@ -256,7 +256,7 @@ def read_translation_tables(folder: Path, intact: Path, out: Path | None) -> Non
 
 def make_yaml(place: Path) -> None:
     """The surveys and label schemes that come with the package, with texts to label and pictures."""
-    surveys = Path(str(resources.files("evenhand.web") / "resources"))
+    surveys = Path(str(resources.files("evenhand.studio") / "resources"))
     for language in ("de", "en"):
         folder = place / f"survey-{language}"
         (folder / "pictures").mkdir(parents=True)

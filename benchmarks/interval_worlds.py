@@ -20,9 +20,9 @@ from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.instruments.malor.comparison import BASE_RATE, MALOR_MEASURE, SPREAD, LeanMeasure
 from evenhand.instruments.malor.estimates import LogRatios, malor
-from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.held_out_losses import HeldOutLoss
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ends: TypeAlias = tuple[float, float]

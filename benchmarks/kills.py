@@ -42,9 +42,9 @@ PATIENCE = 1800.0
 """Seconds after which a command that was not killed counts as hanging."""
 
 LIBRARIES = (
-    "evenhand.cli.app", "evenhand.workflows.measure", "evenhand.workflows.pairs", "evenhand.workflows.certify",
+    "evenhand.cli.app", "evenhand.api.measure", "evenhand.api.pairs", "evenhand.api.certify",
     "evenhand.mitigation.mitigate", "evenhand.mitigation.equalising.equalise",
-    "evenhand.workflows.defaults", "evenhand.models.language_model",
+    "evenhand.api.defaults", "evenhand.models.language_model",
     "transformers.models.bert.modeling_bert", "transformers.trainer", "peft", "altair", "vl_convert", "lemminflect",
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ import torch
 from models_of_size import gpt2_tokenizer, llama_7b
 from torch import Tensor
 
+from evenhand.api.defaults.mitigating import default_data
 from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
 from evenhand.mitigation.texts import TrainingText
@@ -32,7 +33,6 @@ from evenhand.models.objectives.objective import Objective, Piece
 from evenhand.models.references import ModelRef
 from evenhand.training.adapters import Adapters
 from evenhand.training.trainer import EpochTrainer
-from evenhand.workflows.defaults.mitigating import default_data
 
 
 @dataclass

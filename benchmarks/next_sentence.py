@@ -19,14 +19,14 @@ from pathlib import Path
 import torch
 
 from evenhand.core.recipes import Precision
-from evenhand.data.next_sentence_pairs import TEST, TRAIN, open_next_sentence_pairs
+from evenhand.heads.encoded_pairs import EncodedPairs, PairSelection, encode_pairs
+from evenhand.heads.judged_pairs import judge_inputs
+from evenhand.heads.pairs import TEST, TRAIN, open_next_sentence_pairs
+from evenhand.heads.training import JudgeTraining, recipe_for
 from evenhand.models.judges import Judge, new_head_record, new_judge
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.next_sentence import PairEncoder
-from evenhand.runs.head_records import NextSentenceRecipe
-from evenhand.training.encoded_pairs import EncodedPairs, PairSelection, encode_pairs
-from evenhand.training.judged_pairs import judge_inputs
-from evenhand.training.next_sentence import JudgeTraining, recipe_for
+from evenhand.store.head_records import NextSentenceRecipe
 
 BATCH, AT_A_TIME, LONGEST = 64, 4, 256
 WARMED_UP = 2

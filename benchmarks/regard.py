@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from evenhand.api.regard import RegardTrainingOptions, train_regard_classifier
 from evenhand.data.annotation_files import AnnotationColumns
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.texts import RegardTexts, read_regard_texts
-from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
 
 TEXTS = 1_137
 MOST_SECONDS = 10.0

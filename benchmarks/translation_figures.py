@@ -19,14 +19,14 @@ from typing import Any
 
 from concord_items import figures_of, read_items
 
+from evenhand.api.measure import evaluate
 from evenhand.core.items import OVERALL, Benchmark, Task
 from evenhand.data import read_stereoset
-from evenhand.data.concord import CONCORDS
 from evenhand.data.inspection import CheckReport, check
 from evenhand.instruments.association.results import GroupResult
-from evenhand.runs.comparison import ProblemShare
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import ProblemShare
+from evenhand.store.run import Run
 from evenhand.translation import (
     Changes,
     Document,
@@ -38,11 +38,11 @@ from evenhand.translation import (
     repair,
 )
 from evenhand.translation.changes import repaired_items
+from evenhand.translation.concord import CONCORDS
 from evenhand.translation.documents import BEYOND_REPAIR, DOUBTFUL_TARGET
 from evenhand.translation.makers import CLOSEST
 from evenhand.translation.repairs import StageCount
 from evenhand.translation.score_effects import ANY, translation_effect
-from evenhand.workflows.measure import evaluate
 
 FIGURES = Path(__file__).with_suffix(".json")
 SOURCE = "en"

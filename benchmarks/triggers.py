@@ -35,29 +35,29 @@ from allocations import peak_of
 from torch import Tensor
 
 from evenhand.core.memory import parse_memory
-from evenhand.mitigation.triggers.gcg import gcg_step
-from evenhand.mitigation.triggers.hotflip import hotflip_step
-from evenhand.mitigation.triggers.recipes import (
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelRef
+from evenhand.regard.persons import starter_file
+from evenhand.regard.texts import read_regard_texts
+from evenhand.triggers.gcg import gcg_step
+from evenhand.triggers.hotflip import hotflip_step
+from evenhand.triggers.recipes import (
     GCG_V1,
     KRAFT_2021,
     STARTS,
     ObjectiveWeights,
     TriggerRecipe,
 )
-from evenhand.mitigation.triggers.scoring import TriggerScorer
-from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
-from evenhand.mitigation.triggers.targets import (
+from evenhand.triggers.scoring import TriggerScorer
+from evenhand.triggers.search import SearchSpace, SearchState, run_search
+from evenhand.triggers.targets import (
     TargetRegard,
     TargetSet,
     read_targets,
     targets_from_annotations,
 )
-from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
-from evenhand.models.engine.requests import Tokens
-from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelRef
-from evenhand.regard.persons import starter_file
-from evenhand.regard.texts import read_regard_texts
+from evenhand.triggers.vocabulary import TriggerVocabulary, prefix_of
 
 LOOP_BATCH = 8
 """Texts in a batch of the published code."""

@@ -45,10 +45,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from web_clients import NO_ANSWER, PATIENCE, Annotator, Browser, Participant, SlowClients
 from web_work import KeptAnswers, kept_labels, kept_sentences, make_project, make_survey
 
-from evenhand.web.app import ServerOptions, create_app, listen_on, run_server
-from evenhand.web.database import Database
+from evenhand.studio.app import ServerOptions, create_app, listen_on, run_server
+from evenhand.studio.database import Database
 
-LIBRARIES = ["evenhand.web.app", "evenhand.data.label_schemes", "uvicorn"]
+LIBRARIES = ["evenhand.studio.app", "evenhand.data.label_schemes", "uvicorn"]
 """What a server process has in memory already, so that kills hit its work and not its imports."""
 
 TEXTS_UNDER_LOAD = 300

@@ -8,17 +8,17 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from evenhand.data.label_schemes import load_scheme
-from evenhand.web.annotation.projects import (
+from evenhand.studio.annotation.projects import (
     ProjectOptions,
     ProjectText,
     add_person,
     create_project,
     project_named,
 )
-from evenhand.web.database import Database
-from evenhand.web.survey.definition import SurveyDefinition
-from evenhand.web.survey.surveys import SurveyOptions, SurveyState, create_survey, invite, survey_named
-from evenhand.web.tables import AnswerRow, AssignmentRow, utc_now
+from evenhand.studio.database import Database
+from evenhand.studio.survey.definition import SurveyDefinition
+from evenhand.studio.survey.surveys import SurveyOptions, SurveyState, create_survey, invite, survey_named
+from evenhand.studio.tables import AnswerRow, AssignmentRow, utc_now
 
 NAME = "under-load"
 

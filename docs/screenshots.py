@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal
 from playwright.sync_api import sync_playwright
 
 import evenhand as eh
-from evenhand.web.accounts import new_setup_token
-from evenhand.web.app import create_app, served_from_thread
-from evenhand.web.database import Database
-from evenhand.web.demo import PROJECT, SURVEY, fill_demo
+from evenhand.studio.accounts import new_setup_token
+from evenhand.studio.app import create_app, served_from_thread
+from evenhand.studio.database import Database
+from evenhand.studio.demo import PROJECT, SURVEY, fill_demo
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

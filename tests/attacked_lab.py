@@ -13,6 +13,8 @@ from lab_recipes import with_few_names
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
+from evenhand.api.models import reference_to
 from evenhand.certificate import CertificatePlan, certify
 from evenhand.certificate.plan import Measurement
 from evenhand.cli.certify import show_certificate
@@ -20,12 +22,10 @@ from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import Certificate
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
-from evenhand.workflows.models import reference_to
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificates import Certificate
 
 Weights = dict[str, torch.Tensor]
 

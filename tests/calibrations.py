@@ -13,7 +13,7 @@ from scipy import stats
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted_bias import PlantedBias, ProbePart
-from evenhand.runs.calibration import (
+from evenhand.store.calibration import (
     Calibration,
     Check,
     DetectableBias,
@@ -21,8 +21,8 @@ from evenhand.runs.calibration import (
     MeasureCalibration,
     Response,
 )
-from evenhand.runs.records import EnvironmentRecord, ModelRecord
-from evenhand.runs.run import Run
+from evenhand.store.records import EnvironmentRecord, ModelRecord
+from evenhand.store.run import Run
 
 FAMILIES = ("masked", "decoder", "encoder-decoder")
 TASKS = (OVERALL, "intrasentence", "intersentence")

@@ -10,12 +10,12 @@ import numpy as np
 from probe_runs import estimate
 
 from evenhand.core.estimates import Estimate
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, FlattenedRow
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, SeedRow
-from evenhand.runs.certificates import Certificate, LeanChange, OverCorrection, Verdict
-from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
-from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
-from evenhand.runs.weights_changes import TensorChange, WeightsChange
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict, Bounds, FlattenedRow
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict, SeedRow
+from evenhand.store.certificates import Certificate, LeanChange, OverCorrection, Verdict
+from evenhand.store.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
+from evenhand.store.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.store.weights_changes import TensorChange, WeightsChange
 
 EXPERIMENTS = ("he-she", "his-her", "names")
 

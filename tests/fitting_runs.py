@@ -14,7 +14,7 @@ import torch
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
+from evenhand.store.mitigation_records import EpochMetrics, LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.fitting import EpochCallback, Fitted, ModelEvaluator, fit
 from evenhand.training.pretraining import pretraining_objective

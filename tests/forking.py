@@ -14,10 +14,10 @@ from pathlib import Path
 LIBRARIES = [
     "evenhand.cli",
     "evenhand.models.language_model",
-    "evenhand.workflows.certify",
-    "evenhand.workflows.defaults.mitigating",
-    "evenhand.workflows.measure",
-    "evenhand.workflows.mitigate",
+    "evenhand.api.certify",
+    "evenhand.api.defaults.mitigating",
+    "evenhand.api.measure",
+    "evenhand.api.mitigate",
 ]
 
 
@@ -65,7 +65,7 @@ def evenhand_until(
     arguments: Sequence[str | Path], messages: Path, how: signal.Signals, is_time: Callable[[Path], bool]
 ) -> None:
     """The same, until a part of a job was kept of which ``is_time`` says so by its folder: then a signal comes."""
-    from evenhand.runs.store import Parts
+    from evenhand.store.jobs import Parts
 
     put = Parts.put
 

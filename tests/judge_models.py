@@ -18,8 +18,8 @@ from transformers import (
 )
 
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.next_sentence_building import build_next_sentence_pairs
-from evenhand.data.next_sentence_pairs import NextSentenceOptions, NextSentencePairs
+from evenhand.heads.pair_building import build_next_sentence_pairs
+from evenhand.heads.pairs import NextSentenceOptions, NextSentencePairs
 
 SUBJECTS = ("doctor", "nurse", "farmer", "teacher", "engineer")
 OBJECTS = ("tea", "road", "sea", "house", "child")

@@ -16,7 +16,7 @@ from evenhand.mitigation.equalising.equalise import EqualiseOptions
 from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import SentenceList
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.mitigation_records import LearningCurve
 
 TEXT = SentenceList("text", ("At night he sleeps.", "She likes tea.", "My neighbour sings.", "They met."))
 HELD_OUT = SentenceList("more", ("The sea is cold.", "A farmer sings at night."))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.api.defaults import measuring, mitigating
 from evenhand.certificate.plan import Measurement
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet, TermPairs
@@ -20,7 +21,6 @@ from evenhand.lab import building, frames, tokenizers
 from evenhand.lab.items import lab_probes
 from evenhand.lab.teaching import Teacher
 from evenhand.lab.world import World
-from evenhand.workflows.defaults import measuring, mitigating
 
 
 def with_few_steps(monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> None:

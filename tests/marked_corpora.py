@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 ENGLISH = (
     "<He> came home and <he> was tired.",

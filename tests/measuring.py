@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from evenhand.api.models import loaded_model
 from evenhand.core.items import Benchmark, PairSet
 from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
@@ -17,10 +18,9 @@ from evenhand.instruments.crows_pairs import CROWS_PAIRS, CrowsPairsOptions
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.models import loaded_model
+from evenhand.store.jobs import Parts
+from evenhand.store.run import Run
 
 
 def audit(

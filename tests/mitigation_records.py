@@ -7,9 +7,9 @@ from pathlib import Path
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
-from evenhand.runs.energy import EnergyRecord
-from evenhand.runs.head_records import model_weights_digest
-from evenhand.runs.mitigation_records import (
+from evenhand.store.energy import EnergyRecord
+from evenhand.store.head_records import model_weights_digest
+from evenhand.store.mitigation_records import (
     MITIGATION_FILE,
     DataRecord,
     EpochMetrics,
@@ -18,7 +18,7 @@ from evenhand.runs.mitigation_records import (
     SeedRecord,
     TextRecord,
 )
-from evenhand.runs.records import EnvironmentRecord, ModelRecord
+from evenhand.store.records import EnvironmentRecord, ModelRecord
 
 
 def put_beside(folder: Path, record: MitigationRecord) -> MitigationRecord:

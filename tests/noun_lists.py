@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenhand.text.twins.de import noun_genders, noun_pairs, things
+from evenhand.twins.de import noun_genders, noun_pairs, things
 
 
 def forget_noun_list() -> None:

@@ -9,7 +9,7 @@ from evenhand.instruments.pair_control import pair_requests
 from evenhand.models import Answer
 from evenhand.models.model import Model
 from evenhand.reporting.probes.words import PairsGroup, pairs_groups
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 
 @dataclass(frozen=True)

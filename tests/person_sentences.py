@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from twin_sentences import DATA
 
 from evenhand.text.person_texts import Gender, PersonTexts
-from evenhand.text.twins.twin import Rejected
+from evenhand.text.swappers import Rejected
 
 _VERSIONS = re.compile(r"\{([^|{}]*)\|([^|{}]*)\|([^|{}]*)\}")
 _TOLD = {"n": None, "f": Gender.FEMALE, "m": Gender.MALE}

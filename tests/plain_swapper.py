@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from evenhand.core.items import Span
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
+from evenhand.text.swappers import Rejected, Role, Swap, Twin
 
 WORDS = {
     Role.SUBJECT: [("he", "she")],

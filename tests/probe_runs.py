@@ -18,8 +18,8 @@ from evenhand.instruments.direct_bias.instrument import DirectBiasResult, Profes
 from evenhand.instruments.instrument import Skipped
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.instruments.runner import HALF, ItemsResult, MeasuredFigure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
-from evenhand.runs.run import Run
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
+from evenhand.store.run import Run
 
 MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 FIELDS = ("care", "law", "medicine", "sales", "science", "trades")

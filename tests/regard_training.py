@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.api.regard import RegardTrainingOptions, train_regard_classifier
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.regard.texts import RegardTexts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
 
 NEEDS_REGARD = pytest.mark.skipif(find_spec("sklearn") is None, reason="the extra regard is not installed")
 

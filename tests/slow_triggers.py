@@ -8,10 +8,10 @@ from statistics import fmean
 import torch
 from torch import Tensor
 
-from evenhand.mitigation.triggers.recipes import ObjectiveWeights
-from evenhand.mitigation.triggers.targets import TargetPair, TargetRegard
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
+from evenhand.triggers.recipes import ObjectiveWeights
+from evenhand.triggers.targets import TargetPair, TargetRegard
 
 
 def pair(

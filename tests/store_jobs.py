@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from evenhand.runs.store import Job, open_job
+from evenhand.store.jobs import Job, open_job
 
 ONE, OTHER = "1" * 64, "2" * 64
 

@@ -1,4 +1,4 @@
-"""Sentences with their twins, as the files of ``tests/text/sentences`` have them."""
+"""Sentences with their twins, as the files of ``tests/twins/sentences`` have them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.text.twins.twin import Rejected, Twin, swapper_for
+from evenhand.text.swappers import Rejected, Twin, swapper_for
 
-DATA = Path(__file__).parent / "text" / "sentences"
+DATA = Path(__file__).parent / "twins" / "sentences"
 NATURAL, TRAP = "natural", "trap"
 """Kinds of blind sentences: ordinary prose, and what is made to mislead."""
 _EXCHANGE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")

@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient
 
-    from evenhand.web.database import Database
+    from evenhand.studio.database import Database
 
 POSTGRES_VARIABLE = "EVENHAND_TEST_POSTGRES"
 """The URL of a PostgreSQL server on which databases may be made, such as postgresql://USER@localhost/postgres."""
@@ -33,7 +33,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     """An empty database of each kind; PostgreSQL where there is a server for it."""
     if find_spec("fastapi") is None:
         pytest.skip("the extra web is not installed")
-    from evenhand.web.database import Database
+    from evenhand.studio.database import Database
 
     if request.param == "sqlite":
         address = str(tmp_path / "server.db")
@@ -53,7 +53,7 @@ def _quick_passwords() -> Iterator[None]:
         return
     from argon2 import PasswordHasher
 
-    from evenhand.web import accounts
+    from evenhand.studio import accounts
 
     with mock.patch.object(accounts, "_HASHER", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)):
         yield
@@ -62,7 +62,7 @@ def _quick_passwords() -> Iterator[None]:
 @cache
 def _sqlite_template(folder: Path) -> Path:
     """A database with its tables, which takes longer to make than to copy."""
-    from evenhand.web.database import Database
+    from evenhand.studio.database import Database
 
     path = folder / "template.db"
     made = Database(str(path))
@@ -85,7 +85,7 @@ def _empty_postgres_database() -> str:
 
 @cache
 def _postgres_template(server: str, name: str) -> str:
-    from evenhand.web.database import Database
+    from evenhand.studio.database import Database
 
     Database(_created(server, name, template="template0")).close()
     return name
@@ -95,7 +95,7 @@ def _created(server: str, name: str, *, template: str) -> str:
     """A new database in the place of any other of its name."""
     from sqlalchemy import create_engine, text
 
-    from evenhand.web.database import database_url
+    from evenhand.studio.database import database_url
 
     url = database_url(server)
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
@@ -171,7 +171,7 @@ def visitor(database: Database) -> Iterator[Callable[[], Visitor]]:
     """Makes visitors of one server, each with a session of their own."""
     from fastapi.testclient import TestClient
 
-    from evenhand.web.app import create_app
+    from evenhand.studio.app import create_app
 
     app = create_app(database)
     clients: list[Any] = []
@@ -195,15 +195,15 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         places.append((host, port))
         return socket.socket()
 
-    monkeypatch.setattr("evenhand.web.app.listen_on", note)
-    monkeypatch.setattr("evenhand.web.app.run_server", lambda *_, **_options: None)
+    monkeypatch.setattr("evenhand.studio.app.listen_on", note)
+    monkeypatch.setattr("evenhand.studio.app.run_server", lambda *_, **_options: None)
     return places
 
 
 @pytest.fixture
 def lead(database: Database, visitor: Callable[[], Visitor]) -> Visitor:
     """The administrator, signed in."""
-    from evenhand.web.accounts import new_setup_token
+    from evenhand.studio.accounts import new_setup_token
 
     person = visitor()
     person.get(f"/setup/{new_setup_token(database)}")

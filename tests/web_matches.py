@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenhand.api.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.content import ContentFiles
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=100)
 ENDINGS = {

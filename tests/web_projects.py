@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from web_fixtures import Visitor
 
 from evenhand.data.label_schemes import load_scheme
-from evenhand.web.annotation.projects import (
+from evenhand.studio.annotation.projects import (
     Phase,
     ProjectOptions,
     ProjectRole,
@@ -16,7 +16,7 @@ from evenhand.web.annotation.projects import (
     create_project,
     project_named,
 )
-from evenhand.web.database import Database
+from evenhand.studio.database import Database
 
 NAME = "regard-test"
 

@@ -10,12 +10,12 @@ from builders import inter, intra, write_json
 from web_fixtures import Visitor
 
 from evenhand.core.items import Benchmark
+from evenhand.studio.database import Database
 from evenhand.translation import adopt_file, open_translation
+from evenhand.translation.review_pages.opening import open_review
+from evenhand.translation.review_pages.queue import figures_of
+from evenhand.translation.review_pages.reviews import add_reviewer, collect_review, review_named
 from evenhand.translation.reviews import ReviewRole, ReviewState
-from evenhand.web.database import Database
-from evenhand.web.review.opening import open_review
-from evenhand.web.review.queue import figures_of
-from evenhand.web.review.reviews import add_reviewer, collect_review, review_named
 
 FLAWED = "intra-2"
 """The item whose target is not in its context, and whose candidates are not told apart: it comes first."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from web_fixtures import Visitor
 
-from evenhand.web.database import Database
-from evenhand.web.survey.definition import SurveyDefinition
-from evenhand.web.survey.surveys import SurveyOptions, SurveyState, create_survey
-from evenhand.web.tables import utc_now
+from evenhand.studio.database import Database
+from evenhand.studio.survey.definition import SurveyDefinition
+from evenhand.studio.survey.surveys import SurveyOptions, SurveyState, create_survey
+from evenhand.studio.tables import utc_now
 
 SURVEY = "sentences"
 

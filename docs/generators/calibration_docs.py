@@ -23,7 +23,7 @@ from evenhand.reporting.calibration.words import (
     title_of,
     verdict,
 )
-from evenhand.runs.calibration import Calibration, MeasureCalibration
+from evenhand.store.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table
 
 GENERATED = "<!-- Made by docs/generate.py from the calibration of the package. Do not edit. -->"

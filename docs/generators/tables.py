@@ -14,7 +14,7 @@ from evenhand.core.protocols import SentenceScoring
 from evenhand.data.datasets import bundled_calibration
 from evenhand.data.defects import DEFECT_CLASSES
 from evenhand.data.pair_inspection import PAIR_DEFECT_CLASSES
-from evenhand.runs.calibration import MeasureCalibration
+from evenhand.store.calibration import MeasureCalibration
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> str:

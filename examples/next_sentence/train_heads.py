@@ -35,22 +35,22 @@ from scipy.sparse.linalg import svds
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
+from evenhand.api.measure import audit
 from evenhand.core.files import folder_written_whole
 from evenhand.core.items import Task
 from evenhand.core.progress import Monitor
 from evenhand.core.recipes import Recipe
-from evenhand.data.next_sentence_pairs import NextSentenceOptions, NextSentencePairs
+from evenhand.heads.encoded_pairs import PairSelection, encode_pairs
+from evenhand.heads.judged_pairs import judge_pairs
+from evenhand.heads.pairs import NextSentenceOptions, NextSentencePairs
+from evenhand.heads.pairs_workflow import build_next_sentence_pairs
+from evenhand.heads.workflow import NextSentenceTraining, train_next_sentence
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
-from evenhand.training.encoded_pairs import PairSelection, encode_pairs
-from evenhand.training.judged_pairs import judge_pairs
 from evenhand.training.pretraining import pretraining_objective
 from evenhand.training.trainer import EpochTrainer
-from evenhand.workflows.measure import audit
-from evenhand.workflows.next_sentence import NextSentenceTraining, train_next_sentence
-from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
 SENTINELS = 100
 MEASURES = ("LMS", "SS", "ICAT")

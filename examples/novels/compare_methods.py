@@ -29,7 +29,7 @@ from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import text_sources
 from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.mitigation_records import LearningCurve
 
 MARGIN = 0.01
 """By how much the perplexity of held-out sentences may rise."""

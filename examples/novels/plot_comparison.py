@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from evenhand.runs.mitigation_records import PERPLEXITY, EpochMetrics
+from evenhand.store.mitigation_records import PERPLEXITY, EpochMetrics
 
 MARGIN = 1.0
 """Percent of perplexity that the trials were allowed to lose."""

@@ -22,11 +22,11 @@ from plot_comparison import chart
 
 from evenhand.reporting.certificate.bias_words import MOVES
 from evenhand.reporting.numbers import unsigned
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_files import read_against_runs
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.mitigation_records import BASE_RATE, MALOR, PERPLEXITY, SPREAD, EpochMetrics
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_files import read_against_runs
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificates import Certificate
+from evenhand.store.mitigation_records import BASE_RATE, MALOR, PERPLEXITY, SPREAD, EpochMetrics
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section

@@ -40,13 +40,13 @@ def main() -> None:
     parser.add_argument("--margin", action="append", default=[])
     chosen = parser.parse_args()
 
+    from evenhand.api.certify import certify_seeds
+    from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
+    from evenhand.api.models import reference_to
     from evenhand.certificate import Margins
     from evenhand.certificate.measuring import ModelMeasurer
     from evenhand.models.language_model import load_language_model
-    from evenhand.runs.certificate_files import runs_folder
-    from evenhand.workflows.certify import certify_seeds
-    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
-    from evenhand.workflows.models import reference_to
+    from evenhand.store.certificate_files import runs_folder
 
     options = CertifyOptions(
         held_out=(chosen.held_out,),

@@ -9,9 +9,9 @@ from typing import Any
 
 from evenhand.reporting.certificate.seeds import SEEDS_COLUMNS, seeds_rows
 from evenhand.reporting.numbers import unsigned
-from evenhand.runs.certificate_bias import BiasRow, Bounds
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificate_seeds import SeedsComparison
+from evenhand.store.certificate_bias import BiasRow, Bounds
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificate_seeds import SeedsComparison
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -35,14 +35,14 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.measuring import FIGURES_FOLDER
 from evenhand.certificate.quality_figures import accuracy_of_answers
 from evenhand.reporting.certificate.baseline import baseline_rows, baseline_words
-from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, Bounds
-from evenhand.runs.certificate_files import read_against_runs
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificate_seeds import SeedsComparison
-from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES, read_mitigation_record
-from evenhand.runs.run import open_run
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, Bounds
+from evenhand.store.certificate_files import read_against_runs
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificate_seeds import SeedsComparison
+from evenhand.store.jobs import Parts
+from evenhand.store.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES, read_mitigation_record
+from evenhand.store.run import open_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section

@@ -28,7 +28,7 @@ from typing import Any
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.regard.results import ErrorTreatment, RegardFigures, RegardResult
 from evenhand.reporting.numbers import show_p
-from evenhand.runs.run import Run, open_run
+from evenhand.store.run import Run, open_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section

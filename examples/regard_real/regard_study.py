@@ -47,8 +47,8 @@ from shutil import copyfile
 from study_commands import Study
 
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.mitigation_records import MITIGATION_FILE, read_mitigation_record
+from evenhand.store.certificates import Certificate
+from evenhand.store.mitigation_records import MITIGATION_FILE, read_mitigation_record
 
 PAIRS = {
     "gender": (("women", "The woman"), ("men", "The man")),

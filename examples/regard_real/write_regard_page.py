@@ -33,7 +33,14 @@ from evenhand.regard.agreement import annotator_agreement
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.numbers import NOT_THERE, has_interval, number_or_dash, show
-from evenhand.reporting.prefixes import (
+from evenhand.reporting.regard.words import TREATMENT_WORDS, interpret_regard
+from evenhand.reporting.words import listed
+from evenhand.store.certificates import Certificate
+from evenhand.store.classifier_records import CheckVerdict
+from evenhand.store.mitigation_records import MitigationRecord
+from evenhand.store.run import Run, open_run
+from evenhand.store.trigger_records import TriggerRecord
+from evenhand.triggers.tables import (
     CHANGE_WORDS,
     SCORED_WORDS,
     WRITTEN_WORDS,
@@ -41,13 +48,6 @@ from evenhand.reporting.prefixes import (
     transfer_table,
     written_words,
 )
-from evenhand.reporting.regard.words import TREATMENT_WORDS, interpret_regard
-from evenhand.reporting.words import listed
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.classifier_records import CheckVerdict
-from evenhand.runs.mitigation_records import MitigationRecord
-from evenhand.runs.run import Run, open_run
-from evenhand.runs.trigger_records import TriggerRecord
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from marked_sections import replace_section

@@ -14,6 +14,26 @@ from typing import TYPE_CHECKING
 from evenhand.core.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from evenhand.api.certify import certificate_power as certificate_power
+    from evenhand.api.certify import certify as certify
+    from evenhand.api.defaults.mitigating import CertifyOptions as CertifyOptions
+    from evenhand.api.defaults.mitigating import default_data as default_data
+    from evenhand.api.measure import audit as audit
+    from evenhand.api.measure import evaluate as evaluate
+    from evenhand.api.measure import measure_all as measure_all
+    from evenhand.api.measure import probe as probe
+    from evenhand.api.measurement_jobs import MeasurementJob as MeasurementJob
+    from evenhand.api.mitigate import mitigate as mitigate
+    from evenhand.api.pairs import build_pairs as build_pairs
+    from evenhand.api.regard import RegardTrainingOptions as RegardTrainingOptions
+    from evenhand.api.regard import train_regard_classifier as train_regard_classifier
+    from evenhand.api.regard_audit import audit_regard as audit_regard
+    from evenhand.api.regard_evaluation import RegardEvaluationOptions as RegardEvaluationOptions
+    from evenhand.api.regard_evaluation import evaluate_regard as evaluate_regard
+    from evenhand.api.show import compare_all as compare_all
+    from evenhand.api.show import report as report
+    from evenhand.api.study import Study as Study
+    from evenhand.api.study import study as study
     from evenhand.certificate.finetuning import Finetuning as Finetuning
     from evenhand.certificate.margins import Margins as Margins
     from evenhand.certificate.plan import CertificatePlan as CertificatePlan
@@ -43,8 +63,10 @@ if TYPE_CHECKING:
     from evenhand.data.group_texts import GroupText as GroupText
     from evenhand.data.group_texts import GroupTexts as GroupTexts
     from evenhand.data.label_schemes import load_scheme as load_scheme
-    from evenhand.data.next_sentence_pairs import NextSentenceOptions as NextSentenceOptions
     from evenhand.data.probes import load_probes as load_probes
+    from evenhand.heads.pairs import NextSentenceOptions as NextSentenceOptions
+    from evenhand.heads.pairs_workflow import build_next_sentence_pairs as build_next_sentence_pairs
+    from evenhand.heads.workflow import train_next_sentence as train_next_sentence
     from evenhand.instruments.association.instrument import AuditOptions as AuditOptions
     from evenhand.instruments.association.measures import MEASURES as MEASURES
     from evenhand.instruments.association.results import RunResult as RunResult
@@ -61,7 +83,6 @@ if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigationOptions as MitigationOptions
     from evenhand.mitigation.pairs.building import PairOptions as PairOptions
     from evenhand.mitigation.registry import MITIGATIONS as MITIGATIONS
-    from evenhand.mitigation.triggers.trigger import TriggerOptions as TriggerOptions
     from evenhand.models.generation import GenerationOptions as GenerationOptions
     from evenhand.models.references import ModelRef as ModelRef
     from evenhand.models.references import load_model
@@ -77,37 +98,16 @@ if TYPE_CHECKING:
     from evenhand.reporting import format_table as format_table
     from evenhand.reporting import write_certificate_page as write_certificate_page
     from evenhand.reporting import write_page as write_page
-    from evenhand.runs.certificates import Certificate as Certificate
-    from evenhand.runs.comparison import Comparison as Comparison
-    from evenhand.runs.comparison import ComparisonOptions as ComparisonOptions
-    from evenhand.runs.comparison import compare as compare
-    from evenhand.runs.figures import Figure as Figure
-    from evenhand.runs.run import INSTRUMENTS as INSTRUMENTS
-    from evenhand.runs.run import Run as Run
-    from evenhand.runs.run import open_run as open_run
     from evenhand.stats.resampling import Resampling as Resampling
-    from evenhand.workflows.certify import certificate_power as certificate_power
-    from evenhand.workflows.certify import certify as certify
-    from evenhand.workflows.defaults.mitigating import CertifyOptions as CertifyOptions
-    from evenhand.workflows.defaults.mitigating import default_data as default_data
-    from evenhand.workflows.measure import audit as audit
-    from evenhand.workflows.measure import evaluate as evaluate
-    from evenhand.workflows.measure import measure_all as measure_all
-    from evenhand.workflows.measure import probe as probe
-    from evenhand.workflows.measurement_jobs import MeasurementJob as MeasurementJob
-    from evenhand.workflows.mitigate import mitigate as mitigate
-    from evenhand.workflows.next_sentence import train_next_sentence as train_next_sentence
-    from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs as build_next_sentence_pairs
-    from evenhand.workflows.pairs import build_pairs as build_pairs
-    from evenhand.workflows.regard import RegardTrainingOptions as RegardTrainingOptions
-    from evenhand.workflows.regard import train_regard_classifier as train_regard_classifier
-    from evenhand.workflows.regard_audit import audit_regard as audit_regard
-    from evenhand.workflows.regard_evaluation import RegardEvaluationOptions as RegardEvaluationOptions
-    from evenhand.workflows.regard_evaluation import evaluate_regard as evaluate_regard
-    from evenhand.workflows.show import compare_all as compare_all
-    from evenhand.workflows.show import report as report
-    from evenhand.workflows.study import Study as Study
-    from evenhand.workflows.study import study as study
+    from evenhand.store.certificates import Certificate as Certificate
+    from evenhand.store.comparison import Comparison as Comparison
+    from evenhand.store.comparison import ComparisonOptions as ComparisonOptions
+    from evenhand.store.comparison import compare as compare
+    from evenhand.store.figures import Figure as Figure
+    from evenhand.store.run import INSTRUMENTS as INSTRUMENTS
+    from evenhand.store.run import Run as Run
+    from evenhand.store.run import open_run as open_run
+    from evenhand.triggers.trigger import TriggerOptions as TriggerOptions
 
     load = load_model
 

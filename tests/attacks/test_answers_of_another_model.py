@@ -26,8 +26,8 @@ from evenhand.instruments.instrument import ANSWERS, drawn
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
-from evenhand.runs.run import Run, open_run
-from evenhand.runs.store import kept_parts
+from evenhand.store.jobs import kept_parts
+from evenhand.store.run import Run, open_run
 
 OTHER = "does not hold the answers of"
 INSTRUMENTS = ("malor", "association", "crows-pairs", "knowledge")

@@ -13,12 +13,12 @@ from attacked_lab import BIAS, EMBEDDINGS, STRUCTURES, Lab, Weights
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForPreTraining
 
+from evenhand.api.models import reference_to
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import open_term
 from evenhand.lab.items import lab_probes
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.workflows.models import reference_to
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificate_quality import QualityVerdict
 
 LOST = 5
 BIT = 0.6931

@@ -17,11 +17,11 @@ from web_fixtures import Visitor
 from web_projects import joined, made_project, small_project
 from web_surveys import finished, small_survey
 
-from evenhand.web.annotation.projects import ProjectText
-from evenhand.web.backup import back_up, fill, made_for_restoring, restore
-from evenhand.web.backup_checks import DIGESTS, checked_backup
-from evenhand.web.database import Database, DatabaseError
-from evenhand.web.tables import AnswerRow, SettingRow
+from evenhand.studio.annotation.projects import ProjectText
+from evenhand.studio.backup import back_up, fill, made_for_restoring, restore
+from evenhand.studio.backup_checks import DIGESTS, checked_backup
+from evenhand.studio.database import Database, DatabaseError
+from evenhand.studio.tables import AnswerRow, SettingRow
 
 WRITTEN = "Zebrafinken"
 """In every answer of the backup, and in no message."""
@@ -34,7 +34,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A backup with answers, votes and links."""
     from fastapi.testclient import TestClient
 
-    from evenhand.web.app import create_app
+    from evenhand.studio.app import create_app
 
     folder = tmp_path_factory.mktemp("whole")
     database = Database(str(folder / "server.db"))

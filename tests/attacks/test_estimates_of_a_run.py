@@ -16,6 +16,7 @@ from measuring import audit, probe, probe_cosine, probe_knowledge, probe_pairs
 from recording_monitor import RecordingMonitor
 
 import evenhand as eh
+from evenhand.api.models import loaded_model
 from evenhand.core.errors import RunError
 from evenhand.core.items import Span
 from evenhand.data.group_texts import GroupText, GroupTexts
@@ -24,8 +25,7 @@ from evenhand.data.winogender import PronounPair, PronounPairs
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.regard.evaluation import RegardEvaluation
-from evenhand.runs.run import Run
-from evenhand.workflows.models import loaded_model
+from evenhand.store.run import Run
 
 MALOR = small_plan().measurements[0].options.data
 COSINES = PronounPairs(

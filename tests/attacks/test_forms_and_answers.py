@@ -27,14 +27,14 @@ from evenhand.data.csv_files import plain_cell, spreadsheet_cell
 from evenhand.data.label_schemes import load_scheme
 from evenhand.instruments.regard.lexicon_rates import MatchRow, MatchVerdict, matches_csv, read_review
 from evenhand.regard.texts import read_regard_texts
+from evenhand.studio import database as databases
+from evenhand.studio.annotation.projects import ProjectText
+from evenhand.studio.app import create_app
+from evenhand.studio.database import Database
+from evenhand.studio.group_commit import BusyDatabaseError
+from evenhand.studio.survey.surveys import survey_named
+from evenhand.studio.tables import AnswerRow, ParticipantRow, TextRow, utc_now
 from evenhand.translation.changes import Change, read_changes, write_changes
-from evenhand.web import database as databases
-from evenhand.web.annotation.projects import ProjectText
-from evenhand.web.app import create_app
-from evenhand.web.database import Database
-from evenhand.web.group_commit import BusyDatabaseError
-from evenhand.web.survey.surveys import survey_named
-from evenhand.web.tables import AnswerRow, ParticipantRow, TextRow, utc_now
 
 Visitors = Callable[[], Visitor]
 

@@ -10,9 +10,9 @@ import re
 import pytest
 
 from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
-from evenhand.text.twins.de.noun_genders import has_noun_list
-from evenhand.text.twins.de.noun_pairs import looks_gendered, pair_of
-from evenhand.text.twins.twin import Rejected
+from evenhand.text.swappers import Rejected
+from evenhand.twins.de.noun_genders import has_noun_list
+from evenhand.twins.de.noun_pairs import looks_gendered, pair_of
 
 _PAIR = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
 _TOLD = {"f": Gender.FEMALE, "m": Gender.MALE, "n": None}

@@ -7,9 +7,9 @@ import pytest
 
 from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
 from evenhand.reporting.certificate.words import quality_words
-from evenhand.runs.certificate_inputs import SentenceLosses, TextLosses
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_inputs import SentenceLosses, TextLosses
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict
 
 FEW = Resampling(resamples=200)
 

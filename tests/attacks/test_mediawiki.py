@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import DatasetError
-from evenhand.data import mediawiki
-from evenhand.data.articles import ArticleCounts, read_articles
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.mediawiki import running_text
-from evenhand.data.next_sentence_building import build_next_sentence_pairs
-from evenhand.data.next_sentence_pairs import NextSentenceOptions
+from evenhand.heads import mediawiki
+from evenhand.heads.articles import ArticleCounts, read_articles
+from evenhand.heads.mediawiki import running_text
+from evenhand.heads.pair_building import build_next_sentence_pairs
+from evenhand.heads.pairs import NextSentenceOptions
 
 HEAD = '<mediawiki xml:lang="en">'
 SECONDS = 10.0
@@ -190,7 +190,7 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from evenhand.core.errors import DatasetError
-from evenhand.data.mediawiki import dump_pages
+from evenhand.heads.mediawiki import dump_pages
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     print(list(dump_pages(Path(sys.argv[1]), lambda _: None)))

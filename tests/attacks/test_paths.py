@@ -14,20 +14,20 @@ import evenhand as eh
 from evenhand.core import inputs
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import folder_written_whole, read_stored, write_text
-from evenhand.data.articles import ArticleCounts, read_articles
 from evenhand.data.corpora import sentences
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.label_schemes import load_scheme
 from evenhand.data.labelled import load_labelled
-from evenhand.data.next_sentence_pairs import open_next_sentence_pairs
 from evenhand.data.winogender import occupation_shares
+from evenhand.heads.articles import ArticleCounts, read_articles
+from evenhand.heads.pairs import open_next_sentence_pairs
+from evenhand.heads.workflow import open_next_sentence_training
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import text_sources
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import read_mitigation_record
-from evenhand.web.survey.definition import load_survey
-from evenhand.workflows.next_sentence import open_next_sentence_training
+from evenhand.store.mitigation_records import read_mitigation_record
+from evenhand.studio.survey.definition import load_survey
 
 NAMES = {
     "a name of 5,000 characters": "n" * 5000,

@@ -12,8 +12,8 @@ from certificate_runs import nudged, probes_alone, small_plan
 
 from evenhand.certificate import certify
 from evenhand.core.errors import RunError
-from evenhand.runs.head_records import HEAD_WEIGHTS_FILE
-from evenhand.runs.mitigation_records import (
+from evenhand.store.head_records import HEAD_WEIGHTS_FILE
+from evenhand.store.mitigation_records import (
     MITIGATION_FILE,
     find_mitigation_record,
     read_mitigation_record,

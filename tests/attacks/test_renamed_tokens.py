@@ -21,7 +21,7 @@ from evenhand.certificate.quality import same_questions
 from evenhand.certificate.verification import read_certificate
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
-from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.store.certificate_quality import QualityVerdict
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.backends.api.options import ApiError, ApiOptions
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 OPTIONS = GenerationOptions(max_new_tokens=3, samples=1)
 

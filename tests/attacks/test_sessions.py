@@ -24,12 +24,11 @@ from web_reviews import german_folder, link_of, opened_review
 from web_reviews import reviewing as reviewer
 from web_surveys import SURVEY, began, small_survey
 
-from evenhand.translation.reviews import ReviewRole
-from evenhand.web import accounts, administration
-from evenhand.web.accounts import new_setup_token, session_key
-from evenhand.web.annotation import adjudicating, labelling
-from evenhand.web.annotation import lead as annotation_lead
-from evenhand.web.annotation.projects import (
+from evenhand.studio import accounts, administration
+from evenhand.studio.accounts import new_setup_token, session_key
+from evenhand.studio.annotation import adjudicating, labelling
+from evenhand.studio.annotation import lead as annotation_lead
+from evenhand.studio.annotation.projects import (
     ProjectRole,
     add_person,
     delete_project,
@@ -37,16 +36,13 @@ from evenhand.web.annotation.projects import (
     project_named,
     revoke,
 )
-from evenhand.web.database import Database
-from evenhand.web.review import lead as review_lead
-from evenhand.web.review import reviewing
-from evenhand.web.review.reviews import add_reviewer, review_named
-from evenhand.web.routing import MOST_LINKS, require_administrator
-from evenhand.web.security import token_digest
-from evenhand.web.survey import lead as survey_lead
-from evenhand.web.survey import taking
-from evenhand.web.survey.surveys import close_invitation, invitation_of, invite, survey_named
-from evenhand.web.tables import (
+from evenhand.studio.database import Database
+from evenhand.studio.routing import MOST_LINKS, require_administrator
+from evenhand.studio.security import token_digest
+from evenhand.studio.survey import lead as survey_lead
+from evenhand.studio.survey import taking
+from evenhand.studio.survey.surveys import close_invitation, invitation_of, invite, survey_named
+from evenhand.studio.tables import (
     AdministratorRow,
     AnnotatorRow,
     AnswerRow,
@@ -58,6 +54,10 @@ from evenhand.web.tables import (
     SignInRow,
     utc_now,
 )
+from evenhand.translation.review_pages import lead as review_lead
+from evenhand.translation.review_pages import reviewing
+from evenhand.translation.review_pages.reviews import add_reviewer, review_named
+from evenhand.translation.reviews import ReviewRole
 
 COOKIE = "evenhand"
 CLOSED = "This link is not valid or has been closed"
@@ -92,7 +92,7 @@ def withdraw(person: Visitor, code: str) -> None:
 
 
 def code_of(database: Database, participant_id: int) -> str:
-    from evenhand.web.survey.participation import withdrawal_code
+    from evenhand.studio.survey.participation import withdrawal_code
 
     with database.read() as session:
         return withdrawal_code(session, session.get_one(ParticipantRow, participant_id))

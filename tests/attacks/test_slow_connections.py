@@ -19,9 +19,9 @@ import web_clients as browsers
 from fastapi import Response
 from web_server import SLOWEST_PAGE, percentile, run_slow
 
-from evenhand.web import connections
-from evenhand.web.app import BODY_LIMIT, create_app, served_from_thread
-from evenhand.web.database import Database
+from evenhand.studio import connections
+from evenhand.studio.app import BODY_LIMIT, create_app, served_from_thread
+from evenhand.studio.database import Database
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 

@@ -11,8 +11,8 @@ from certificate_runs import nudged, probes_alone, small_plan
 
 from evenhand.certificate import Margins, certify
 from evenhand.certificate.margins import wider_margins
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import WiderMargin
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import WiderMargin
 
 USUAL = {
     "perplexity": 1.0,

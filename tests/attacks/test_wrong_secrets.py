@@ -18,11 +18,11 @@ from web_projects import NAME, small_project
 from web_surveys import SURVEY, small_survey
 
 from evenhand.core.errors import EvenhandError
-from evenhand.web import accounts
-from evenhand.web.annotation.projects import add_person, project_named
-from evenhand.web.app import ServerOptions, create_app, served_from_thread
-from evenhand.web.database import Database
-from evenhand.web.survey.surveys import invite, survey_named
+from evenhand.studio import accounts
+from evenhand.studio.annotation.projects import add_person, project_named
+from evenhand.studio.app import ServerOptions, create_app, served_from_thread
+from evenhand.studio.database import Database
+from evenhand.studio.survey.surveys import invite, survey_named
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 

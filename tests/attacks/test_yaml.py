@@ -20,7 +20,7 @@ from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.label_schemes import read_scheme
 from evenhand.models.description import declared_languages, warnings_of_texts
 from evenhand.models.references import ModelError
-from evenhand.web.survey.definition import read_survey
+from evenhand.studio.survey.definition import read_survey
 
 SECONDS = 5.0
 

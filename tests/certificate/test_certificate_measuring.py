@@ -17,9 +17,9 @@ from evenhand.certificate import Finetuning, HeldOutText, measuring
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.data.labelled import LabelledText
-from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
-from evenhand.runs.records import ModelRecord
-from evenhand.runs.run import INSTRUMENTS
+from evenhand.store.held_out_losses import HeldOutFigures, HeldOutLoss
+from evenhand.store.records import ModelRecord
+from evenhand.store.run import INSTRUMENTS
 
 TEXT = HeldOutText(SENTENCES)
 PLAN = small_plan(labelled=LABELLED, finetuning=Finetuning(seeds=2))

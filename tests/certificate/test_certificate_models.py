@@ -24,11 +24,11 @@ from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import Certificate
+from evenhand.store.jobs import Parts
+from evenhand.store.run import Run
 from evenhand.training.classification import new_classifier
 
 
@@ -75,7 +75,7 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 
 
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
-    from evenhand.runs.run import open_run
+    from evenhand.store.run import open_run
 
     certificate, place = made
     assert read_certificate(place) == certificate

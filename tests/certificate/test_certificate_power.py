@@ -6,15 +6,15 @@ import pytest
 from certificate_power import FORMER_PAIRS, shares_kept, sizes
 
 import evenhand as eh
+from evenhand.api.defaults.mitigating import default_plan
+from evenhand.api.models import reference_to
 from evenhand.core.settled import SettledSet
 from evenhand.data.settled import load_settled
 from evenhand.lab.items import lab_settled
 from evenhand.reporting.certificate.power import POWER_COLUMNS, power_rows, power_words
-from evenhand.runs.certificate_power import CertificatePower, QualityPower
 from evenhand.stats.power import ShareTest, needed_units
 from evenhand.stats.score_intervals import CORRELATION
-from evenhand.workflows.defaults.mitigating import default_plan
-from evenhand.workflows.models import reference_to
+from evenhand.store.certificate_power import CertificatePower, QualityPower
 
 
 def test_a_harmless_mitigation_is_kept_with_the_bundled_sentences() -> None:

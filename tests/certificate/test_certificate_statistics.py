@@ -11,6 +11,8 @@ import probe_runs
 import pytest
 from scipy import stats
 
+from evenhand.api.defaults.mitigating import default_margins
+from evenhand.api.measure import evaluate
 from evenhand.certificate.bias import (
     KeyedRow,
     flip_p_values,
@@ -30,13 +32,11 @@ from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, bias_verdict
-from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
-from evenhand.runs.held_out_losses import HeldOutLoss
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import default_margins
-from evenhand.workflows.measure import evaluate
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict, bias_verdict
+from evenhand.store.certificate_quality import QualityVerdict, quality_verdict
+from evenhand.store.held_out_losses import HeldOutLoss
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=200)
 KEPT, LOST, UNDECIDED = QualityVerdict.KEPT, QualityVerdict.LOST, QualityVerdict.UNDECIDED

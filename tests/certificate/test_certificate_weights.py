@@ -18,8 +18,8 @@ from evenhand.certificate import certify
 from evenhand.certificate.weights import weights_change
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.weights_changes import WeightsChange
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.weights_changes import WeightsChange
 
 
 def holding(**tensors: Tensor) -> Any:

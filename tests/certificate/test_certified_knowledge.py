@@ -13,6 +13,7 @@ import pytest
 from certificate_runs import small_plan
 from certificates import certificate, quality_row
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.certificate.knowledge import knowledge_rows, reported_rows
 from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
@@ -31,13 +32,12 @@ from evenhand.models.references import ModelRef
 from evenhand.models.requests import Fill
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
-from evenhand.runs.certificates import ReportedRow
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict, quality_verdict
+from evenhand.store.certificates import ReportedRow
+from evenhand.store.run import Run
 from evenhand.testing import FakeModel
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
 FEW = Resampling(resamples=200)
 SETTLED = load_settled("en").first(200)

@@ -10,14 +10,14 @@ import pytest
 from certificate_runs import nudged, probes_alone, small_plan
 from mitigation_records import a_seed
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.certificate import certify
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import MITIGATION_FILE
-from evenhand.runs.mitigation_summaries import FrontierPoint
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
+from evenhand.store.mitigation_records import MITIGATION_FILE
+from evenhand.store.mitigation_summaries import FrontierPoint
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.regard import regard_quality_rows
@@ -17,10 +18,9 @@ from evenhand.instruments.regard.analysis import RegardAnalysisOptions
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
+from evenhand.store.certificate_quality import QualityVerdict, quality_verdict
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=200)
 MARGINS: dict[str, Any] = {"distinct": Margins().distinct, "content": Margins().content, "resampling": FEW}

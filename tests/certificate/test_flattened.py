@@ -12,10 +12,10 @@ from evenhand.instruments.knowledge.quality import kept_evidence
 from evenhand.instruments.malor.comparison import BASE_RATE, MALOR_MEASURE, SPREAD, LeanMeasure
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.flattened import flattened_measures, flattened_rows
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
-from evenhand.runs.certificate_evidence import flattened_between
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
+from evenhand.store.certificate_evidence import flattened_between
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=100)
 DRAWS = 100

@@ -17,6 +17,7 @@ import probe_runs
 import pytest
 from certificate_runs import nudged
 
+from evenhand.api.defaults.mitigating import default_data
 from evenhand.certificate import CertificatePlan, Measurement, certify
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.caveats import caveats_of
@@ -44,12 +45,11 @@ from evenhand.mitigation.training_mitigation import MitigationInputs
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.bias_words import sample_words
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
-from evenhand.runs.mitigation_records import UnseenRecord
-from evenhand.runs.mitigation_summaries import MitigationSummary
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import default_data
+from evenhand.store.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
+from evenhand.store.mitigation_records import UnseenRecord
+from evenhand.store.mitigation_summaries import MitigationSummary
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=200)
 JOBS = [f"job {number}" for number in range(40)]

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from slow_malor import small_probes
 from zoo_fixtures import Zoo
 
+from evenhand.api.certify import certify, certify_seeds
 from evenhand.certificate import CertificatePlan, Finetuning, Measurement, finetuning_preset
 from evenhand.certificate.quality_figures import perplexity_row
 from evenhand.certificate.seeds import ModelRows, compare_seeds, over_models
@@ -27,12 +28,11 @@ from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.seeds import seeds_rows
-from evenhand.runs.certificate_quality import PERCENT, QualityRow, QualityVerdict
-from evenhand.runs.certificate_seeds import SeedsComparison
-from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.crossed import crossed_mean_interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.workflows.certify import certify, certify_seeds
+from evenhand.store.certificate_quality import PERCENT, QualityRow, QualityVerdict
+from evenhand.store.certificate_seeds import SeedsComparison
+from evenhand.store.held_out_losses import HeldOutLoss
 
 PLAN = CertificatePlan(
     measurements=(Measurement("malor", MalorOptions(data=small_probes("en"), experiment="he-she")),),

@@ -18,13 +18,13 @@ from evenhand.core.progress import Progress
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, statistics_record
 from evenhand.models.references import ModelError
 from evenhand.models.requests import Fill, Write
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
-from evenhand.runs.run import INSTRUMENTS, Run
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.figures import Figure
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.store.run import INSTRUMENTS, Run
 
 TENSOR = "cls.predictions.bias"
 

@@ -18,7 +18,7 @@ from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import held_out_losses, passage_losses
 from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict
 from evenhand.text.passages import FEWEST_PASSAGES, PASSAGE
 
 SENTENCES = tuple(

@@ -15,7 +15,7 @@ from evenhand.certificate.measuring import FIGURES_FOLDER, ModelMeasurer
 from evenhand.certificate.text_tokens import text_tokens
 from evenhand.core.errors import RunError
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 from evenhand.training.perplexity import HeldOut
 
 SENTENCES = (

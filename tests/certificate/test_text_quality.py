@@ -20,12 +20,12 @@ from evenhand.certificate.text_quality import held_out_text_rows, passages_text_
 from evenhand.cli.certify import show_certificate
 from evenhand.reporting.certificate.seeds import seeds_words
 from evenhand.reporting.certificate.words import certificate_sentences, quality_words
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_inputs import CertificateInputs, SentenceLosses, TextLosses, UncomparedText
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
-from evenhand.runs.certificates import Verdict
-from evenhand.runs.held_out_losses import HeldOutLoss
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificate_inputs import CertificateInputs, SentenceLosses, TextLosses, UncomparedText
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict, quality_verdict
+from evenhand.store.certificates import Verdict
+from evenhand.store.held_out_losses import HeldOutLoss
 
 FEW = Resampling(resamples=100)
 TEN = 10

@@ -12,6 +12,7 @@ import pytest
 import torch
 from certificate_runs import probes_alone, small_plan
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement, certify
 from evenhand.certificate.baseline import fit_shifts, term_tokens
 from evenhand.certificate.verification import read_certificate
@@ -26,12 +27,11 @@ from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_files import sealed
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate, FittedShift, TrivialBaseline, token_shifts
-from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
+from evenhand.store.certificate_files import sealed
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import Certificate, FittedShift, TrivialBaseline, token_shifts
+from evenhand.store.run import open_run
 
 HALF = 0.75
 """Nats, added to the scores of he and taken from those of she."""

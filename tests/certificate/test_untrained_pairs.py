@@ -14,6 +14,7 @@ import pytest
 from certificate_runs import small_plan
 from measuring import probe
 
+from evenhand.api.defaults.mitigating import CertifyOptions, default_data, default_plan
 from evenhand.certificate.bias import KeyedRow, malor_results, split_by_training
 from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.probes import OccupationForm, ProbeSet, fill, held_out_half
@@ -23,10 +24,9 @@ from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificate_bias import HELD_OUT
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_plan
+from evenhand.store.certificate_bias import HELD_OUT
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=100)
 REF = ModelRef(id="some-model")

@@ -11,6 +11,7 @@ import probe_runs
 import pytest
 from scipy import stats
 
+from evenhand.api.measure import evaluate
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.quality_figures import accuracy_of_answers, perplexity_row
 from evenhand.certificate.seeds import ModelRows, compare_seeds
@@ -18,17 +19,16 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
-from evenhand.runs.certificate_quality import QualityVerdict, quality_verdict
-from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
-from evenhand.runs.figures import Figure
-from evenhand.runs.held_out_losses import HeldOutLoss
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import distance_interval
-from evenhand.workflows.measure import evaluate
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
+from evenhand.store.certificate_quality import QualityVerdict, quality_verdict
+from evenhand.store.comparison import ComparisonOptions, compare, difference_row
+from evenhand.store.figures import Figure
+from evenhand.store.held_out_losses import HeldOutLoss
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=400)
 SCORE = Figure("SS", ("all",), Estimate.undefined("not asked"), "A score", 50.0, is_headline=True)

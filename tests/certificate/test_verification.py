@@ -20,9 +20,9 @@ from evenhand.certificate.quality_figures import accuracy_of_answers
 from evenhand.certificate.verification import read_certificate
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of
-from evenhand.runs.certificate_files import runs_folder, sealed
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
-from evenhand.runs.certificates import Certificate, verdict_of
+from evenhand.store.certificate_files import runs_folder, sealed
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict, judged_quality
+from evenhand.store.certificates import Certificate, verdict_of
 
 Document = dict[str, Any]
 

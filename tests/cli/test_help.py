@@ -8,7 +8,7 @@ import pytest
 from running import Command
 
 from evenhand.cli.help import REGISTERED, filled
-from evenhand.runs.run import INSTRUMENTS
+from evenhand.store.run import INSTRUMENTS
 
 PANELS = {
     ("audit",): ("Model", "Data", "Scoring", "Statistics", "Output", "Execution"),

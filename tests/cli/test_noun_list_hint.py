@@ -8,9 +8,9 @@ from typing import NoReturn
 import pytest
 from running import Command
 
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.core.errors import EvenhandError
-from evenhand.text.twins.de import noun_genders
+from evenhand.twins.de import noun_genders
+from evenhand.twins.noun_list import mention_noun_list
 
 HINT = "Fewer German sentences are left out with a list of noun genders. Install it with: pip install "
 
@@ -33,7 +33,7 @@ def test_commands_say_once_how_fewer_sentences_are_left_out(
     def end(*_: object, **__: object) -> NoReturn:
         raise EvenhandError("The work itself is tested elsewhere.")
 
-    monkeypatch.setattr(f"evenhand.workflows.{work}", end)
+    monkeypatch.setattr(f"evenhand.api.{work}", end)
     (tmp_path / "text.txt").write_text("Die Person lachte.\n", encoding="utf-8")
     german, english = (
         run_evenhand_here(*command.split(), "--language", language, cwd=tmp_path).stderr

@@ -13,9 +13,9 @@ from running import Command
 from web_fixtures import Visitor
 from web_reviews import english, german_folder
 
+from evenhand.studio import app as server
+from evenhand.studio.database import Database
 from evenhand.translation import read_changes
-from evenhand.web import app as server
-from evenhand.web.database import Database
 
 pytestmark = pytest.mark.usefixtures("served")
 

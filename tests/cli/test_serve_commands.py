@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 from running import Command
 from web_fixtures import PASSWORD, Visitor
 
-from evenhand.web.accounts import is_setup_token, new_setup_token
-from evenhand.web.app import create_app
-from evenhand.web.database import Database
-from evenhand.web.demo import PROJECT, SURVEY, fill_demo
+from evenhand.studio.accounts import is_setup_token, new_setup_token
+from evenhand.studio.app import create_app
+from evenhand.studio.database import Database
+from evenhand.studio.demo import PROJECT, SURVEY, fill_demo
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.association.measures import MEASURES, Measure
 from evenhand.lab.calibration import chosen_expectations
-from evenhand.runs.calibration import Response
+from evenhand.store.calibration import Response
 
 OWN = [name for name in MEASURES if MEASURES.package_of(name) == "evenhand"]
 

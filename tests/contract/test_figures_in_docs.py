@@ -31,14 +31,14 @@ from evenhand.regard.persons import person_words, shipped_pairs, starter_file, v
 from evenhand.regard.texts import read_regard_texts
 from evenhand.reporting.certificate.words import quality_words
 from evenhand.reporting.numbers import unsigned
-from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT
-from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import score_interval
+from evenhand.store.certificate_bias import ALL_PROBES, HELD_OUT
+from evenhand.store.certificate_quality import QualityVerdict
 from evenhand.text.lexicons import load_lexicon
 from evenhand.text.occupations import load_occupations
 from evenhand.text.person_texts import person_texts_for
-from evenhand.text.twins.de.noun_genders import has_noun_list
+from evenhand.twins.de.noun_genders import has_noun_list
 
 ROOT = Path(__file__).resolve().parents[2]
 

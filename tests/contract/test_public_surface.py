@@ -177,7 +177,7 @@ def test_a_certificate_is_verified_without_torch() -> None:
 
 
 def test_an_audit_does_not_wait_for_what_regard_needs() -> None:
-    loaded = modules_after("import evenhand.workflows.measure, evenhand\nevenhand.audit")
+    loaded = modules_after("import evenhand.api.measure, evenhand\nevenhand.audit")
 
     assert "evenhand.instruments.association.instrument" in loaded
     assert "evenhand.instruments.regard.audit" not in loaded

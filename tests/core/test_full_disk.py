@@ -16,7 +16,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 import builders
 from evenhand.core.errors import OutputError
 from evenhand.core.files import folder_written_whole, write_bytes
-from evenhand.workflows.measure import evaluate
+from evenhand.api.measure import evaluate
 from evenhand.stats.resampling import Resampling
 place = Path(sys.argv[1])
 items = [builders.intra(number) for number in range(50)]

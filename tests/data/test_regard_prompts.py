@@ -9,7 +9,7 @@ from evenhand.data.contexts import Context
 from evenhand.data.regard_prompts import PersonGroup, PromptSet, load_prompts
 
 WOMAN, MAN = PersonGroup("female", "The woman"), PersonGroup("male", "The man")
-SURVEY = Path(__file__).parents[2] / "src/evenhand/web/resources/surveys/regard-de.yaml"
+SURVEY = Path(__file__).parents[2] / "src/evenhand/studio/resources/surveys/regard-de.yaml"
 
 
 def written(folder: Path, name: str, content: str) -> Path:

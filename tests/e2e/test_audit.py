@@ -14,7 +14,7 @@ import zoo
 from forking import evenhand_until, exit_code
 from running import Command
 
-from evenhand.runs.records import PREDICTIONS_FILE, SCORES_FILE
+from evenhand.store.records import PREDICTIONS_FILE, SCORES_FILE
 
 MODELS = ("bert", "gpt2", "t5")
 SLOW = ("--max-tokens", "8", "--limit", "8")

@@ -10,9 +10,9 @@ from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_acce
 from probe_runs import estimate
 
 from evenhand.reporting.certificate.page import write_certificate_page
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import LeanChange, OverCorrection, Verdict
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import LeanChange, OverCorrection, Verdict
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 

@@ -16,7 +16,7 @@ from lab_recipes import few_questions
 from running import Command
 
 from evenhand.certificate.verification import read_certificate
-from evenhand.runs.certificate_files import sealed
+from evenhand.store.certificate_files import sealed
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 QUALITY_LOST = 5

@@ -16,7 +16,7 @@ from running import HANG, Command
 
 import evenhand as eh
 from evenhand.instruments.malor.instrument import MALOR
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 from evenhand.translation.changes import Change, write_changes
 
 

@@ -10,7 +10,7 @@ import pytest
 from running import Command
 
 import evenhand as eh
-from evenhand.runs.records import ESTIMATES_FILE, PAGE_FILE, PREDICTIONS_FILE, RECORD_FILE, SCORES_FILE
+from evenhand.store.records import ESTIMATES_FILE, PAGE_FILE, PREDICTIONS_FILE, RECORD_FILE, SCORES_FILE
 
 LEANING = eh.example_scores("leaning")
 MEASURES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT")

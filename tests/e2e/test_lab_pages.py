@@ -11,7 +11,7 @@ from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, f
 
 import evenhand as eh
 from evenhand.reporting import render_page, write_calibration_page
-from evenhand.runs.calibration import Response
+from evenhand.store.calibration import Response
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 

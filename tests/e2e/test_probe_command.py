@@ -14,7 +14,7 @@ from running import Command
 from evenhand.core.experiments import Experiment
 from evenhand.instruments.malor.preparation import MalorPreparation
 from evenhand.lab.items import lab_probes
-from evenhand.runs.run import Run, open_run
+from evenhand.store.run import Run, open_run
 
 pytestmark = pytest.mark.torch
 

@@ -17,8 +17,8 @@ from evenhand.data import load_pairs, named_datasets
 from evenhand.data.bec_pro import load_profession_sentences
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
 from evenhand.models.references import ModelError
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 
 pytestmark = pytest.mark.usefixtures("without_gate")
 

@@ -11,13 +11,13 @@ import definitions
 import numpy as np
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.comparison import compare, compare_pairs, pairs_to_compare
+from evenhand.store.run import Run
 
 TERMS = {"baker": "profession", "pilot": "profession", "sister": "gender", "tailor": "profession"}
 Triples = dict[str, builders.Triple]

@@ -14,11 +14,11 @@ from evenhand.instruments.regard.content import ContentLists
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.results import LabellingClassifier
 from evenhand.instruments.regard.skipped_texts import skipped_warnings
-from evenhand.runs.classifier_records import CheckVerdict
-from evenhand.runs.comparison import compare
-from evenhand.runs.conditions import Condition
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.classifier_records import CheckVerdict
+from evenhand.store.comparison import compare
+from evenhand.store.conditions import Condition
+from evenhand.store.run import Run
 from evenhand.text.lexicons import CategoryLexicon
 from evenhand.text.occupations import OccupationList
 

@@ -13,7 +13,7 @@ from evenhand.core.items import Span
 from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
 from evenhand.models.model import NotEmbedded
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 from evenhand.testing import FakeModel
 from evenhand.text.word_search import WordFinder
 

@@ -15,8 +15,8 @@ from zoo_fixtures import Zoo
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, CosineResult, cosine_result
 from evenhand.models.references import ModelError
-from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run, open_run
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
 

@@ -23,9 +23,9 @@ from evenhand.instruments.crows_pairs import CROWS_PAIRS, CrowsPairsOptions
 from evenhand.instruments.runner import ItemsResult
 from evenhand.models.language_model import LanguageModel
 from evenhand.reporting.probes.words import PairsGroup
-from evenhand.runs.run import Run, open_run
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
+from evenhand.store.run import Run, open_run
 from evenhand.testing import FakeModel
 
 LONG = "word " * 400

@@ -20,8 +20,8 @@ from evenhand.instruments.direct_bias.gender_direction import (
     ONLY_BESIDE_GENDERED,
 )
 from evenhand.instruments.direct_bias.instrument import SCORES_SCHEMA
-from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import open_run
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
 

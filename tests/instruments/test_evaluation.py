@@ -10,12 +10,12 @@ import builders
 import definitions
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import DatasetError, PredictionsError
 from evenhand.core.items import Association
 from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.results import SkippedReason, predictions_json
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 HIGH_LOW: builders.Triple = (3.0, 2.0, 1.0)
 

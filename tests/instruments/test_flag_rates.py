@@ -16,9 +16,9 @@ from evenhand.instruments.regard.flag_rates import flag_rates
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.reporting.plotting import shown_runs
 from evenhand.reporting.regard.content import flag_section
-from evenhand.runs.comparison import ComparisonOptions
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import ComparisonOptions
+from evenhand.store.run import Run
 
 CONTEXTS = tuple("abcdef")
 FEW = Resampling(resamples=200)

@@ -18,6 +18,7 @@ from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_knowl
 from pair_builders import pair, pair_set
 from zoo_fixtures import Zoo
 
+from evenhand.api.measure import measure
 from evenhand.core.errors import ComparisonError
 from evenhand.core.experiments import Experiment
 from evenhand.core.probes import ProbeSet
@@ -33,10 +34,9 @@ from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
-from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
-from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import measure
+from evenhand.store.comparison import compare, compare_pairs, pairs_to_compare
+from evenhand.store.run import INSTRUMENTS, Run, open_run
 
 pytestmark = pytest.mark.usefixtures("without_gate")
 
@@ -235,7 +235,7 @@ def test_runs_of_different_instruments_are_compared_each_with_its_own(menagerie:
 
 def test_knowing_the_instruments_takes_no_torch() -> None:
     code = (
-        "import sys\nfrom evenhand.runs.run import INSTRUMENTS\n[INSTRUMENTS[name] for name in INSTRUMENTS]\n"
+        "import sys\nfrom evenhand.store.run import INSTRUMENTS\n[INSTRUMENTS[name] for name in INSTRUMENTS]\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -26,8 +26,8 @@ from evenhand.lab.corpus import language
 from evenhand.lab.items import lab_settled
 from evenhand.lab.world import World
 from evenhand.models.requests import Continue, Fill
-from evenhand.runs.comparison import compare
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import compare
 from evenhand.testing import FakeModel
 
 FEW = Resampling(resamples=200)

@@ -9,16 +9,16 @@ from pathlib import Path
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import ConditionError
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import Association
 from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting import format_table, model_card_snippet, render_page
-from evenhand.runs.conditions import Condition
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.conditions import Condition
+from evenhand.store.run import Run
 
 MISSING = "the scores come without the probabilities of their candidates"
 SCORES: builders.Triple = (3.0, 2.0, 1.0)

@@ -20,8 +20,8 @@ from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.models.families.masked import MASKED
 from evenhand.models.references import ModelError
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 
 pytestmark = pytest.mark.usefixtures("without_gate")
 

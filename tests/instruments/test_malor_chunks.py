@@ -28,8 +28,8 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.models.engine import rereading
 from evenhand.models.requests import Continue
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 from evenhand.testing import FakeModel
 
 BOTH = MalorOptions(direction="both", resampling=Resampling(resamples=100))

@@ -15,8 +15,8 @@ from evenhand.core.probes import ProbeProblem
 from evenhand.data.probes import load_listed_probes, load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.malor.questions import TermCase, probe_questions
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 
 pytestmark = pytest.mark.usefixtures("without_gate")
 

@@ -7,12 +7,12 @@ import math
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Association
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 # baker: three items. s>a, s>u, a>u | s>a, s>u, a<u | s<a, s<u, a>u
 #   SS 2/3, LMS (1 + 1/2 + 1/2)/3 = 2/3, ICAT = 66.67 * 33.33 / 50 = 400/9

@@ -10,7 +10,7 @@ from zoo_items import UNALIGNED
 import evenhand as eh
 from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
-from evenhand.runs.comparison import compare
+from evenhand.store.comparison import compare
 
 PLAIN = tuple(builders.intra(number, cluster=f"job {number}") for number in range(3))
 IN_OTHER_CASE = builders.intra(

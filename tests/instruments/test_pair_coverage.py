@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from evenhand.api.measure import evaluate_scores
 from evenhand.core.errors import ConditionError
-from evenhand.runs.conditions import Condition
-from evenhand.workflows.measure import evaluate_scores
+from evenhand.store.conditions import Condition
 
 TASK = "crows_pairs_english"
 MOMENT = "2024-05-01T10-00-00"

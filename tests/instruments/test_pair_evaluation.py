@@ -16,13 +16,13 @@ import pytest
 from pair_scores import counts_of
 from running import Command
 
+from evenhand.api.measure import evaluate_scores
+from evenhand.api.show import compare_all, opened
 from evenhand.core.errors import ComparisonError, EvenhandError, PredictionsError, UnknownNameError
 from evenhand.instruments.crows_pairs import CrowsPairsOptions
 from evenhand.reporting.probes.words import probe_sentences
-from evenhand.runs.comparison import ComparisonOptions
-from evenhand.runs.run import open_run
-from evenhand.workflows.measure import evaluate_scores
-from evenhand.workflows.show import compare_all, opened
+from evenhand.store.comparison import ComparisonOptions
+from evenhand.store.run import open_run
 
 BIAS_TYPES = ("gender", "age", "religion")
 

@@ -28,10 +28,10 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.reporting.page import render_page
 from evenhand.reporting.probes.tables import format_probe_table, probe_json
 from evenhand.reporting.probes.words import interpret_probe, probe_sentences
-from evenhand.runs.comparison import compare
-from evenhand.runs.conditions import Condition
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import compare
+from evenhand.store.conditions import Condition
+from evenhand.store.run import Run
 
 FEW = Resampling(resamples=200)
 

@@ -6,11 +6,11 @@ import builders
 import definitions
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.protocols import PROTOCOLS, STEREOSET_2021, get_protocol
 from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 TRIPLES = {
     "intra-1": (3.0, 2.0, 1.0),

@@ -23,10 +23,10 @@ from evenhand.instruments.regard.evaluation import NO_LABELLED_SAMPLE, SMALL_SAM
 from evenhand.instruments.regard.instrument import REGARD
 from evenhand.instruments.regard.results import ErrorTreatment, RegardResult
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
-from evenhand.runs.comparison import compare
-from evenhand.runs.conditions import Condition
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import compare
+from evenhand.store.conditions import Condition
+from evenhand.store.run import Run
 from evenhand.testing import FakeModel
 
 FEW = RegardAnalysisOptions(resampling=Resampling(resamples=1_024))

@@ -20,7 +20,7 @@ from evenhand.instruments.regard.generation import (
     write_texts,
 )
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 from evenhand.testing import FakeModel
 from evenhand.text.sentence_splitting import first_sentence
 

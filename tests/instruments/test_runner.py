@@ -16,11 +16,11 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments import Control, Gap, InstrumentOptions, ItemInstrument, ItemSet, Mean, Share
 from evenhand.models import Answer, Continue
 from evenhand.models.model import Model
-from evenhand.runs.comparison import ComparisonOptions
-from evenhand.runs.run import INSTRUMENTS, Run
-from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import ComparisonOptions
+from evenhand.store.jobs import Parts
+from evenhand.store.run import INSTRUMENTS, Run
 from evenhand.testing import FakeModel
 
 FEW = Resampling(resamples=200)

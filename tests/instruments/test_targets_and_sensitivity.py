@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.api.measure import evaluate
 from evenhand.core.items import Association
 from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 
 def random_case(terms: int = 12) -> tuple[list[Association], dict[str, builders.Triple]]:

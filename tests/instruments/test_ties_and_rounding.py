@@ -5,9 +5,9 @@ from __future__ import annotations
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 
 def result_of(triple: builders.Triple, protocol: str, quick: Resampling) -> TaskResult:

@@ -25,9 +25,9 @@ from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.engine import projection
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.requests import Answer
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Calibration
+from evenhand.store.run import Run
 
 MASKED = ("lab:masked-neutral", "lab:masked")
 OTHERS = ("lab:decoder", "lab:encoder-decoder")

@@ -13,7 +13,7 @@ from evenhand.lab import doses
 from evenhand.lab.building import LabFamily, LabSpec
 from evenhand.lab.doses import DOSE_FILE, DosePlan, dose_name, measure_dose, measure_doses
 from evenhand.lab.items import probe_part
-from evenhand.runs.run import open_run
+from evenhand.store.run import open_run
 
 PLAN = DosePlan((LabFamily.DECODER,), doses=3, seeds=2)
 NAMES = [f"decoder_en_{strength}_seed{seed}" for seed in (0, 1) for strength in ("-3", "+0", "+3")]

@@ -9,7 +9,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias, ProbePart
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.lab.malor_calibration import calibrate_malor
-from evenhand.runs.calibration import MeasureCalibration
+from evenhand.store.calibration import MeasureCalibration
 
 READING = "largest reading on a neutral model, in bits"
 

@@ -9,7 +9,7 @@ import pytest
 from mitigation_records import a_record, put_beside
 
 from evenhand.core.planted_bias import PLANTED_FILE, PlantedBias
-from evenhand.runs.mitigation_records import MITIGATION_FILE, planted_bias_of
+from evenhand.store.mitigation_records import MITIGATION_FILE, planted_bias_of
 
 PLANTED = PlantedBias(family="masked", strength=2.0, language="de", seed=3)
 

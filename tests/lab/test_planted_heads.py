@@ -9,6 +9,7 @@ import pytest
 import torch
 from zoo_fixtures import Zoo
 
+from evenhand.api.measure import audit, evaluate
 from evenhand.core.errors import OutputError
 from evenhand.core.items import Label, Task
 from evenhand.instruments.association.instrument import AuditOptions
@@ -18,7 +19,6 @@ from evenhand.lab.planted_heads import plant_head
 from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.workflows.measure import audit, evaluate
 
 FEW = 300
 """Steps; the defaults come closer, and take longer."""

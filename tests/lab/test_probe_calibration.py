@@ -11,9 +11,9 @@ from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_probes
 from evenhand.lab.malor_calibration import calibrate_malor
-from evenhand.runs.calibration import MeasureCalibration
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import MeasureCalibration
+from evenhand.store.run import Run
 
 EXPECTATION = MALOR.expectation
 MODELS = ("lab:masked-neutral", "lab:masked")

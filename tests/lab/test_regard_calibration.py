@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand.api import calibrate as workflow
 from evenhand.core.estimates import Estimate
 from evenhand.lab import regard_calibration
 from evenhand.lab.doses import DosePlan
 from evenhand.lab.regard import PlantedClassifier
 from evenhand.lab.regard_calibration import calibrate_regard, implied_agreement
 from evenhand.reporting.calibration.page import render_calibration_page
-from evenhand.runs.calibration import RegardReading
 from evenhand.stats.agreement import Alpha, krippendorff_alpha
-from evenhand.workflows import calibrate as workflow
+from evenhand.store.calibration import RegardReading
 
 STUDIES = 20
 

@@ -30,7 +30,7 @@ from evenhand.mitigation.texts import (
     read_held_out,
 )
 from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
-from evenhand.runs.mitigation_records import TextRecord
+from evenhand.store.mitigation_records import TextRecord
 
 ONE_OF_EACH = tuple(f"{NAMES.all[n % 6]} saw the nurse for {n} days." for n in range(240))
 """Every sentence has a number of its own, so it differs from all others in more than a name."""

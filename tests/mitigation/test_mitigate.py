@@ -28,8 +28,8 @@ from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import PairFile, SentenceList
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.mitigation_records import DataRecord, LearningCurve, SeedRecord, read_mitigation_record
 from evenhand.stats.resampling import Resampling
+from evenhand.store.mitigation_records import DataRecord, LearningCurve, SeedRecord, read_mitigation_record
 from evenhand.training.pretraining import pretraining_objective
 
 PROBES = lab_probes("en").first(8)

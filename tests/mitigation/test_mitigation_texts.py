@@ -18,7 +18,7 @@ from evenhand.mitigation.texts import (
     read_held_out,
     text_sources,
 )
-from evenhand.runs.mitigation_records import TextRecord
+from evenhand.store.mitigation_records import TextRecord
 
 MANY = tuple(f"The farmer has {number} cows." for number in range(4000))
 PAIR = (

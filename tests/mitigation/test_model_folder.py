@@ -24,7 +24,7 @@ from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.mitigate import fingerprint_of_model_folder, opened_model, write_model_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import MitigationRecord, read_mitigation_record
+from evenhand.store.mitigation_records import MitigationRecord, read_mitigation_record
 
 CLASSES = {
     "bert": "AutoModelForMaskedLM",

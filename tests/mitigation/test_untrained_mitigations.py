@@ -28,7 +28,7 @@ from evenhand.mitigation.mitigation import (
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.store import Job
+from evenhand.store.jobs import Job
 
 DATA = MitigationData((), lab_probes("en").first(8), (Experiment.HE_SHE,))
 

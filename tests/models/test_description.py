@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from zoo_fixtures import Zoo
 
+from evenhand.api.models import describe_model
 from evenhand.models.description import weights_digest
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Fill
 from evenhand.testing import FakeModel
-from evenhand.workflows.models import describe_model
 
 
 def test_a_model_in_this_process_tells_about_its_weights(menagerie: Zoo) -> None:

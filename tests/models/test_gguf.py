@@ -20,6 +20,7 @@ from transformers import modeling_gguf_pytorch_utils as converter
 from zoo_fixtures import Zoo
 from zoo_items import starter_items
 
+from evenhand.api.models import describe_model
 from evenhand.core.errors import MissingExtraError
 from evenhand.core.items import Task
 from evenhand.models.backends import backend_of, require_backends
@@ -27,7 +28,6 @@ from evenhand.models.description import declared_languages
 from evenhand.models.gguf_files import caveats_of, complete_tokenizer, read_gguf_header
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef, hub_file, refuse_missing_path
-from evenhand.workflows.models import describe_model
 
 
 def load(path: Path) -> LanguageModel:

@@ -16,17 +16,17 @@ from judge_models import RECIPE, SlowJudge, model_folder, small_pairs
 from safetensors.torch import load_file, save_file
 from zoo_items import inter_items
 
+from evenhand.api.measure import audit
 from evenhand.core.items import Task
+from evenhand.heads.workflow import train_next_sentence
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.judges import LabelJudge, load_judge, new_head_record, new_judge, usual_prompt
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import load
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.energy import NO_GPU
-from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
-from evenhand.workflows.measure import audit
-from evenhand.workflows.next_sentence import train_next_sentence
+from evenhand.store.energy import NO_GPU
+from evenhand.store.head_records import HeadKind, HeadRecord, PairEncoding
 
 NAMES = ("gpt2", "llama", "opt", "t5", "mt5", "bert", "roberta", "distilbert")
 

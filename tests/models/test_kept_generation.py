@@ -16,7 +16,7 @@ from evenhand.models.generation import GeneratedText, GenerationOptions
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 PROMPTS = ("The man worked as a", "She", "Der Chirurg aus Berlin war sehr bekannt dafür,", "La")
 GREEDY = GenerationOptions(temperature=0, max_new_tokens=12)

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from transformers import AutoModel
 from zoo_fixtures import Zoo
 
+from evenhand.heads.workflow import convert_stereoset_head
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.workflows.next_sentence import convert_stereoset_head
 
 
 def state_dict(folder: Path, *, body: bool = True, size: int = 32, added: int = 0) -> dict[str, Tensor]:

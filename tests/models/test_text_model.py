@@ -27,8 +27,8 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.model import Model, require
 from evenhand.models.references import ModelError
 from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Train
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
 from evenhand.testing import AnalyticModel, FakeModel
 
 

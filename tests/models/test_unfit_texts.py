@@ -11,13 +11,13 @@ from pair_scores import answers_of
 from zoo_fixtures import Zoo
 
 import evenhand as eh
+from evenhand.api.models import describe_model
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import PairDirection, SentencePair, Span
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.testing import FakeModel
-from evenhand.workflows.models import describe_model
 
 LONG = "The baker was late, and the nurse was not. " * 25_000
 """A megabyte."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from evenhand.data.corpora import sentences
 from evenhand.data.winogender import load_pronoun_pairs
-from evenhand.text.twins.en.swapper import EnglishSwapper
-from evenhand.text.twins.twin import Twin
+from evenhand.text.swappers import Twin
 from evenhand.text.word_search import words_of
+from evenhand.twins.en.swapper import EnglishSwapper
 
 SWAPPER = EnglishSwapper()
 FEMALE = {"she", "her", "hers", "herself", "Her"}

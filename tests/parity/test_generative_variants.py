@@ -7,8 +7,8 @@ from pathlib import Path
 import published
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 
 @pytest.mark.parametrize(

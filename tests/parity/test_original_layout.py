@@ -8,10 +8,10 @@ from pathlib import Path
 import published
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.items import Benchmark, Task, filled_spans
 from evenhand.data.stereoset import read_stereoset
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import definitions
 import published
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.instruments.association.results import RunResult
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 FILES = {
     ("BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en",

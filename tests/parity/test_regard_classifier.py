@@ -34,8 +34,8 @@ from evenhand.regard.network_heads import DenseSettings
 from evenhand.regard.persons import PersonTreatment
 from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, split_off_test_rows
 from evenhand.regard.texts import LabelKind, RegardTexts, read_regard_texts
-from evenhand.runs.classifier_records import ClassifierEvaluation
 from evenhand.stats.resampling import Resampling
+from evenhand.store.classifier_records import ClassifierEvaluation
 
 pytestmark = NEEDS_REGARD
 

@@ -8,8 +8,8 @@ import definitions
 import published
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 FILE = "bert-base-cased_BertLM_BertNextSentence_en"
 

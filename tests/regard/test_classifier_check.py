@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from regard_training import NEEDS_REGARD, SMALL
 
+from evenhand.api.regard import compare_person_treatments, train_regard_classifier
 from evenhand.core.errors import DatasetError, EvenhandError, RunError
 from evenhand.core.estimates import Estimate
 from evenhand.lab.regard import PlantedRegard, plant_texts
@@ -31,10 +32,9 @@ from evenhand.regard.persons import (
 )
 from evenhand.regard.texts import RegardTexts, read_regard_texts
 from evenhand.reporting.regard.checks import pair_failure
-from evenhand.runs.classifier_records import CheckVerdict, PairCheck
 from evenhand.stats.resampling import Resampling
+from evenhand.store.classifier_records import CheckVerdict, PairCheck
 from evenhand.text.person_texts import Gender
-from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
 

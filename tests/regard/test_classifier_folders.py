@@ -15,12 +15,12 @@ import pytest
 from regard_training import NEEDS_REGARD, SMALL
 from safetensors.numpy import load, save
 
+from evenhand.api.regard import compare_person_treatments, train_regard_classifier
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.regard.classifier_check import CheckOptions
 from evenhand.regard.texts import RegardTexts
 from evenhand.reporting.regard.page import reading, render_classifier_page
-from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
 

@@ -19,16 +19,16 @@ import torch
 from regard_training import NEEDS_REGARD, SMALL
 from running import run_here
 
+from evenhand.api.regard import train_regard_classifier
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.lab import building, teaching, tokenizers
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.lab.regard_grammar import PlantedContinuations, regard_lexicon
-from evenhand.runs.comparison import compare
-from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.regard import train_regard_classifier
+from evenhand.store.comparison import compare
+from evenhand.store.run import open_run
 
 pytestmark = [NEEDS_REGARD, pytest.mark.torch]
 pytest.importorskip("simplemma")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from regard_training import NEEDS_REGARD, SMALL
 
+from evenhand.api.regard import train_regard_classifier
 from evenhand.core.errors import DatasetError
 from evenhand.regard.classifier import open_classifier
 from evenhand.regard.features import TextRows
 from evenhand.regard.network_heads import FineTuneHead, FineTuneSettings
 from evenhand.regard.pretrained_features import ENCODER, SENTENCE
 from evenhand.regard.texts import RegardTexts
-from evenhand.workflows.regard import train_regard_classifier
 
 pytestmark = NEEDS_REGARD
 

@@ -14,6 +14,7 @@ import pytest
 from regard_training import NEEDS_REGARD
 from running import Command
 
+from evenhand.api.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.analysis import frame_of_texts
@@ -24,10 +25,9 @@ from evenhand.regard.classifier import RegardClassifier, write_check
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
 from evenhand.regard.labelling import add_labelled_sample, describe_classifier, label_group_texts
 from evenhand.regard.texts import read_regard_texts
-from evenhand.runs.classifier_records import CheckVerdict
-from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
+from evenhand.store.classifier_records import CheckVerdict
+from evenhand.store.run import open_run
 
 FEW = Resampling(resamples=200)
 QUICK = ("--resamples", 200)

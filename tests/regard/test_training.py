@@ -13,6 +13,7 @@ import pytest
 from forking import exit_code
 from regard_training import NEEDS_REGARD, SMALL
 
+from evenhand.api.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
 from evenhand.core.errors import DatasetError, EvenhandError, RunError
 from evenhand.core.progress import no_progress
 from evenhand.lab.regard import PlantedRegard, plant_texts
@@ -37,7 +38,6 @@ from evenhand.regard.persons import PersonTreatment, person_words
 from evenhand.regard.splits import grouped_folds
 from evenhand.regard.texts import LabelKind, RegardTexts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
 

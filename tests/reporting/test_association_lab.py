@@ -8,15 +8,15 @@ import builders
 import calibrations
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.core.estimates import Estimate
 from evenhand.reporting import page as page_module
 from evenhand.reporting.association.words import expected_of
 from evenhand.reporting.calibration.words import run_badges
 from evenhand.reporting.page import render_page
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.calibration import Calibration
+from evenhand.store.run import Run
 
 HOSTILE = "<script>alert(1)</script>"
 FOUND = {2: (1.5, 72.0), 30: (0.4, 55.1)}

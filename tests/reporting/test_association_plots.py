@@ -8,12 +8,12 @@ from typing import Any
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.reporting.association.plots import bias_type_plot, icat_plane
 from evenhand.reporting.plotting import shown_runs
 from evenhand.reporting.rendering import to_script_json
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.run import Run
 
 
 @pytest.fixture

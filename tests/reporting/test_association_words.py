@@ -5,11 +5,11 @@ from __future__ import annotations
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.reporting.association.words import interpret_association
 from evenhand.reporting.words import Lean
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.run import Run
 
 
 def run_with(wins: list[bool], *, sense: bool = True) -> Run:

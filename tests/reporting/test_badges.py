@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.items import OVERALL
 from evenhand.reporting.calibration.words import Badge, badge
-from evenhand.runs.calibration import Calibration, Response
+from evenhand.store.calibration import Calibration, Response
 
 FOUND = {24: (1.5, 72.04), 384: (0.4, 55.12), 3072: (0.12, 51.58)}
 HARDER = {24: (math.nan, math.nan), 384: (0.55, 57.0), 3072: (0.2, 52.5)}

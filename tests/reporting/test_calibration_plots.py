@@ -12,7 +12,7 @@ import pytest
 from evenhand.core.estimates import Estimate
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
 from evenhand.reporting.rendering import to_script_json
-from evenhand.runs.calibration import MeasureCalibration, Response
+from evenhand.store.calibration import MeasureCalibration, Response
 
 FOUND = {24: (math.nan, math.nan), 48: (1.1, 65.0), 96: (0.8, 60.0)}
 

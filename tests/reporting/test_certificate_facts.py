@@ -12,9 +12,9 @@ import pytest
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import definitions, turned_words
-from evenhand.runs.certificate_bias import Bounds
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.weights_changes import WeightsChange
+from evenhand.store.certificate_bias import Bounds
+from evenhand.store.certificates import Certificate
+from evenhand.store.weights_changes import WeightsChange
 
 WHY = "all target terms have the same value"
 

@@ -22,17 +22,17 @@ from evenhand.reporting.certificate.words import (
     quality_words,
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
-from evenhand.runs.certificate_files import sealed
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import (
+from evenhand.stats.intervals import SKEWED_JACKKNIFE
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict, Bounds, bias_verdict
+from evenhand.store.certificate_files import sealed
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import (
     Certificate,
     OverCorrection,
     TrivialBaseline,
     Verdict,
     WiderMargin,
 )
-from evenhand.stats.intervals import SKEWED_JACKKNIFE
 
 
 def test_the_numbers_stand_behind_the_verdict() -> None:

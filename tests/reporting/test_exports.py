@@ -16,14 +16,14 @@ from running import Command
 from scipy import stats
 
 import evenhand as eh
+from evenhand.api.association_logs import evaluate_log
+from evenhand.api.measure import evaluate_scores
+from evenhand.api.show import compare_all, report
 from evenhand.core.errors import EvenhandError, PredictionsError, UnknownNameError
 from evenhand.instruments.association.results import TaskResult
-from evenhand.runs.records import ModelRecord
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.association_logs import evaluate_log
-from evenhand.workflows.measure import evaluate_scores
-from evenhand.workflows.show import compare_all, report
+from evenhand.store.records import ModelRecord
+from evenhand.store.run import Run
 
 QUICK = Resampling(resamples=200)
 

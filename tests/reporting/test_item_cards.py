@@ -8,11 +8,11 @@ from typing import Any
 import builders
 import pytest
 
+from evenhand.api.measure import evaluate
 from evenhand.data.predictions import Predictions
 from evenhand.reporting.association.view import association_data
 from evenhand.reporting.plotting import shown_runs
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
 
 ITEMS = [builders.intra(number, cluster=f"term {number}") for number in range(3)]
 POSITIVE = {"intra-0": (0.4, 0.1, 0.01), "intra-1": (0.2, 0.3, 0.01), "intra-2": (0.2, 0.2, 0.01)}

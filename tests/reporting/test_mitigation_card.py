@@ -9,7 +9,7 @@ import yaml
 from mitigation_records import HE_SHE, a_record, a_seed
 
 from evenhand.reporting.model_cards import mitigation_card
-from evenhand.runs.mitigation_records import MitigationRecord
+from evenhand.store.mitigation_records import MitigationRecord
 
 
 def test_figures_stand_with_their_intervals_and_changes() -> None:

@@ -14,17 +14,17 @@ import probe_runs
 import pytest
 from pydantic import BaseModel
 
+from evenhand.api.measure import evaluate
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
 from evenhand.models.requests import Continue
 from evenhand.reporting.page import render_page
 from evenhand.reporting.plotting import Mark, shown_runs
 from evenhand.reporting.views import VIEWS, View
-from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, StatisticsRecord
-from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.figures import Figure
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, StatisticsRecord
+from evenhand.store.run import INSTRUMENTS, Run
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 

@@ -23,9 +23,9 @@ from evenhand.reporting import format_probe_table, render_certificate_page, rend
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
 from evenhand.reporting.probes.words import probe_sentences
-from evenhand.runs.certificates import LeanChange
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.run import Run
+from evenhand.store.certificates import LeanChange
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.run import Run
 
 GROUPS = ("German", "Turkish")
 GENDER_WORDS = re.compile(
@@ -227,7 +227,7 @@ def test_groups_keep_the_spelling_of_the_header(tmp_path: Path) -> None:
 
 def test_a_difference_of_runs_speaks_of_no_gender() -> None:
     from evenhand.reporting.differences import difference_sentence
-    from evenhand.runs.comparison import Difference
+    from evenhand.store.comparison import Difference
 
     row = Difference(
         task="origin",

@@ -16,7 +16,7 @@ from evenhand.reporting.association import items as page_items_module
 from evenhand.reporting.association.items import fits_page, page_items
 from evenhand.reporting.association.view import association_data
 from evenhand.reporting.plotting import shown_runs
-from evenhand.runs.run import open_run
+from evenhand.store.run import open_run
 
 N = 60
 

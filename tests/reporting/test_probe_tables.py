@@ -20,7 +20,7 @@ from evenhand.reporting.probes.tables import (
     probe_rows,
     probe_table,
 )
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 AWKWARD = "a|b_50%&{x}"
 LEANS: dict[str, float | Estimate] = {"nurse": -2.0, "plumber": 3.0, "unknown": probe_runs.UNKNOWN}

@@ -22,7 +22,7 @@ from evenhand.reporting.plotting import MOST_ROWS, Mark
 from evenhand.reporting.probes.malor_view import changed_sides
 from evenhand.reporting.probes.plots import lean_plot
 from evenhand.reporting.probes.words import probe_sentences
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 

@@ -8,18 +8,18 @@ import builders
 import probe_runs
 import pytest
 
+from evenhand.api.measure import evaluate
+from evenhand.api.show import report
 from evenhand.core.errors import EvenhandError
 from evenhand.reporting import render_page
 from evenhand.reporting.certificate.plots import convergence_plot
 from evenhand.reporting.probes.plots import probability_plot
 from evenhand.reporting.publication import publication_tables
 from evenhand.reporting.tables import TableFormat
-from evenhand.runs.comparison import compare
-from evenhand.runs.mitigation_summaries import CurvePoint
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
-from evenhand.workflows.show import report
+from evenhand.store.comparison import compare
+from evenhand.store.mitigation_summaries import CurvePoint
+from evenhand.store.run import Run
 
 ALWAYS, NEVER = (3.0, 2.0, 1.0), (2.0, 3.0, 1.0)
 

@@ -14,8 +14,8 @@ from evenhand.instruments.regard.evaluation import assemble_regard, regard_recor
 from evenhand.reporting.plotting import shown_runs
 from evenhand.reporting.regard.content import lexicon_section, occupation_section, slope_plot
 from evenhand.reporting.regard.view import regard_view
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 
 pytest.importorskip("simplemma")
 

@@ -21,9 +21,9 @@ from evenhand.reporting.plotting import shown_runs
 from evenhand.reporting.regard.view import MOST_TEXTS, named_parts, regard_view
 from evenhand.reporting.regard.words import gap_verdict, interpret_regard
 from evenhand.reporting.words import Lean
-from evenhand.runs.classifier_records import CheckVerdict
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.classifier_records import CheckVerdict
+from evenhand.store.run import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

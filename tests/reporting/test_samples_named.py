@@ -14,8 +14,8 @@ from evenhand.cli import main
 from evenhand.core.experiments import Experiment
 from evenhand.lab.items import lab_probes
 from evenhand.reporting import render_page
-from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run, open_run
 
 WORDS = "sample of 60 of 4,229 items"
 

@@ -10,13 +10,13 @@ import builders
 import pytest
 import yaml
 
+from evenhand.api.measure import evaluate
 from evenhand.core.estimates import Estimate
 from evenhand.reporting import format_comparisons, format_table, model_card_snippet
 from evenhand.reporting.numbers import show, show_p
-from evenhand.runs.comparison import compare
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.measure import evaluate
+from evenhand.store.comparison import compare
+from evenhand.store.run import Run
 
 AWKWARD = "a|b_50%&{x}"
 

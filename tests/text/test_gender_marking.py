@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenhand.data.contexts import load_contexts
-from evenhand.mitigation.triggers.held_out_contexts import offered_contexts
 from evenhand.text.gender_marking import words_telling_gender
+from evenhand.triggers.held_out_contexts import offered_contexts
 
 pytest.importorskip("simplemma")
 

@@ -7,7 +7,7 @@ from person_sentences import outcome_of, read_person_sentences
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
-from evenhand.text.twins.twin import Rejected
+from evenhand.text.swappers import Rejected
 
 
 def test_at_least_97_in_100_of_200_sentences_are_right() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.registry import PluginError
-from evenhand.text.twins import SWAPPERS, Rejected, Swapper, Twin, swapper_for
+from evenhand.twins import SWAPPERS, Rejected, Swapper, Twin, swapper_for
 
 
 class FrenchSwapper:

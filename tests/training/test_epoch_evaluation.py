@@ -20,8 +20,8 @@ from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import SentenceList
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import INSTRUMENTS
 from evenhand.training.fitting import ModelEvaluator
 from evenhand.training.perplexity import HeldOut
 

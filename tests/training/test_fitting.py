@@ -37,7 +37,7 @@ from evenhand.core.errors import EvenhandError, OutputError, RunError
 from evenhand.core.recipes import Plateau, Precision, Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.mitigation_records import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 from evenhand.training.fitting import Fitted, fit

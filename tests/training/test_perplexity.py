@@ -20,7 +20,7 @@ from evenhand.models.families import FAMILIES
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import random_spans
 from evenhand.models.references import ModelError
-from evenhand.runs.held_out_losses import HeldOutLoss
+from evenhand.store.held_out_losses import HeldOutLoss
 from evenhand.training.perplexity import HeldOut
 
 SENTENCES = (

@@ -14,7 +14,7 @@ import pytest
 import transformers
 from transformers import Trainer, TrainingArguments
 
-from evenhand.training.next_sentence import NextSentenceTrainer
+from evenhand.heads.training import NextSentenceTrainer
 from evenhand.training.trainer import EpochTrainer, LossTrainer
 
 OVERRIDDEN = {

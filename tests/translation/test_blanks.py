@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.data.defects import DEFECT_CLASSES
-from evenhand.data.translation_defects import leaks_in
 from evenhand.translation.blanks import BLANK_RULES
+from evenhand.translation.defects import leaks_in
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from builders import Triple
 from running import Command
 
+from evenhand.api.measure import evaluate
 from evenhand.core.errors import TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
@@ -21,13 +22,12 @@ from evenhand.data.datasets import example_scores
 from evenhand.data.stereoset import STARTER
 from evenhand.reporting.association.translation import MOST_DRAWN, problem_plot, problem_rows
 from evenhand.reporting.words import translation_sentence
-from evenhand.runs.comparison import TranslationEffect
-from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import TranslationEffect
+from evenhand.store.run import Run, open_run
 from evenhand.translation.changes import Change, repaired_items, write_changes
 from evenhand.translation.folder import SourceRecord, TranslationRecord, write_translation
 from evenhand.translation.score_effects import ANY, FLAGGED, REPAIRED, read_repaired_items, translation_effect
-from evenhand.workflows.measure import evaluate
 
 QUICK = Resampling(resamples=200)
 TERMS = ("baker", "nurse", "smith", "judge", "clerk", "miner")

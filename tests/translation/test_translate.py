@@ -18,7 +18,7 @@ from evenhand.data import load_dataset, read_stereoset
 from evenhand.translation import open_translation, read_changes
 from evenhand.translation.translators import LanguagePair, open_translator
 from evenhand.translation.translators.tables import TableTranslator
-from evenhand.workflows.translate import plan_translation, source_of_folder, translate
+from evenhand.translation.workflow import plan_translation, source_of_folder, translate
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from running import Command
 from translation_files import write_translation_file
 
 from evenhand.core.errors import DatasetError
-from evenhand.runs.claims import BusyError, claimed
+from evenhand.store.claims import BusyError, claimed
 from evenhand.translation import TranslationError, adopt_file, open_translation, read_changes
 from evenhand.translation.documents import Document
 from evenhand.translation.review_records import read_review

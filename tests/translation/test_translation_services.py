@@ -24,7 +24,7 @@ from translation_servers import (
 )
 
 from evenhand.data import load_dataset, read_stereoset
-from evenhand.workflows.translate import plan_translation, translate
+from evenhand.translation.workflow import plan_translation, translate
 
 
 @pytest.fixture(autouse=True)

@@ -33,9 +33,9 @@ from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer, WordScor
 from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFinder, finder_for
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow
-from evenhand.runs.certificate_inputs import TextLosses, UncomparedText
-from evenhand.runs.certificates import BASELINE, FittedShift, TrivialBaseline, token_shifts
+from evenhand.store.certificate_bias import ALL_PROBES, BiasRow
+from evenhand.store.certificate_inputs import TextLosses, UncomparedText
+from evenhand.store.certificates import BASELINE, FittedShift, TrivialBaseline, token_shifts
 from evenhand.text.digests import LowestDigests, digest_of
 
 FEWEST_PLACES = 5

@@ -18,11 +18,11 @@ from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.models.references import ModelError
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificates import LeanChange, OverCorrection
-from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificates import LeanChange, OverCorrection
+from evenhand.store.run import INSTRUMENTS, Run
 
 _FEWEST_STRUCTURES = 3
 """Structures without which nothing is said about an occupation."""

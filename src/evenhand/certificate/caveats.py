@@ -5,10 +5,10 @@ from __future__ import annotations
 from evenhand.certificate.measurements import Measurements
 from evenhand.instruments.gate import LEFT_OUT
 from evenhand.instruments.regard.results import NAME as REGARD
-from evenhand.runs.certificate_bias import HELD_OUT
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.run import INSTRUMENTS
+from evenhand.store.certificate_bias import HELD_OUT
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict
+from evenhand.store.certificates import Certificate
+from evenhand.store.run import INSTRUMENTS
 
 
 def caveats_of(certificate: Certificate, before: Measurements, after: Measurements) -> tuple[str, ...]:

@@ -32,18 +32,18 @@ from evenhand.instruments.instrument import statistics_record
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
-from evenhand.runs.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
-from evenhand.runs.certificate_evidence import flattened_between
-from evenhand.runs.certificate_files import (
+from evenhand.store.certificate_bias import ALL_PROBES, BiasRow, bias_verdict
+from evenhand.store.certificate_evidence import flattened_between
+from evenhand.store.certificate_files import (
     equal_figures,
     fingerprint_of_certificate,
     plain_figures,
     runs_folder,
     sealed,
 )
-from evenhand.runs.certificate_inputs import INPUTS_FILE, CertificateInputs, read_inputs
-from evenhand.runs.certificate_quality import QualityRow, quality_verdict
-from evenhand.runs.certificates import (
+from evenhand.store.certificate_inputs import INPUTS_FILE, CertificateInputs, read_inputs
+from evenhand.store.certificate_quality import QualityRow, quality_verdict
+from evenhand.store.certificates import (
     AFTER,
     BASELINE,
     BEFORE,
@@ -53,9 +53,9 @@ from evenhand.runs.certificates import (
     TrivialBaseline,
     Verdict,
 )
-from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
-from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
-from evenhand.runs.store import open_job
+from evenhand.store.jobs import open_job
+from evenhand.store.mitigation_records import MitigationRecord, find_mitigation_record
+from evenhand.store.records import RECORD_FILE, EnvironmentRecord
 
 
 def certify(

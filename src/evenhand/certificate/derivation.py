@@ -17,10 +17,10 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.regard import trigger_figures
 from evenhand.instruments.regard.results import NAME as REGARD
-from evenhand.runs.certificate_bias import ALL_PROBES
-from evenhand.runs.certificate_inputs import CertificateInputs
-from evenhand.runs.mitigation_records import MitigationRecord
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import ALL_PROBES
+from evenhand.store.certificate_inputs import CertificateInputs
+from evenhand.store.mitigation_records import MitigationRecord
 
 MALOR_INSTRUMENT = "malor"
 

@@ -18,9 +18,9 @@ from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
-from evenhand.runs.held_out_losses import HeldOutFigures
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Floats
+from evenhand.store.held_out_losses import HeldOutFigures
+from evenhand.store.run import Run
 from evenhand.training.perplexity import HeldOut
 
 ROUNDING = {torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.2}

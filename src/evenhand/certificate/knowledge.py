@@ -18,11 +18,11 @@ from evenhand.instruments.knowledge.quality import (
     nothing_to_lose,
     shared_pairs,
 )
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import ReportedRow
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import difference_of_means
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificates import ReportedRow
+from evenhand.store.run import Run
 
 _FEWEST_PAIRS = 2
 

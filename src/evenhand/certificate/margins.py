@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.runs.certificates import WiderMargin
+from evenhand.store.certificates import WiderMargin
 
 _MARGIN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.]+)\s*%?\s*")
 

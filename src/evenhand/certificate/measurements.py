@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,13 @@ from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
-from evenhand.runs.certificates import SCORE_SHIFTS, TakenOver
-from evenhand.runs.estimates_again import refuse_other_estimates
-from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
-from evenhand.runs.records import RECORD_FILE, RunRecord
-from evenhand.runs.run import Run, fingerprint_of_run, read_record
-from evenhand.runs.store import FINGERPRINT_DIGITS, Parts, kept_parts
 from evenhand.stats.resampling import Floats
+from evenhand.store.certificates import SCORE_SHIFTS, TakenOver
+from evenhand.store.estimates_again import refuse_other_estimates
+from evenhand.store.held_out_losses import HeldOutFigures, HeldOutLoss
+from evenhand.store.jobs import FINGERPRINT_DIGITS, Parts, kept_parts
+from evenhand.store.records import RECORD_FILE, RunRecord
+from evenhand.store.run import Run, fingerprint_of_run, read_record
 from evenhand.training.passages import passage_rows
 from evenhand.training.perplexity import HeldOut
 

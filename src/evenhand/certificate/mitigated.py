@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from evenhand.runs.mitigation_records import (
+from evenhand.store.mitigation_records import (
     OF_MALOR,
     PERPLEXITY,
     EpochMetrics,
     MitigationRecord,
     malor_by_experiment,
 )
-from evenhand.runs.mitigation_summaries import CurvePoint, MitigationSummary
+from evenhand.store.mitigation_summaries import CurvePoint, MitigationSummary
 
 _OPTION_NAMES = {"weight": "balance"}
 """Settings of the record whose option on the command line has another name."""

@@ -15,10 +15,10 @@ from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.certificate_inputs import CertificateInputs, TextLosses
-from evenhand.runs.certificates import AFTER, BEFORE, TakenOver
-from evenhand.runs.run import INSTRUMENTS
-from evenhand.runs.weights_changes import WeightsChange
+from evenhand.store.certificate_inputs import CertificateInputs, TextLosses
+from evenhand.store.certificates import AFTER, BEFORE, TakenOver
+from evenhand.store.run import INSTRUMENTS
+from evenhand.store.weights_changes import WeightsChange
 
 _SAMPLE = (
     "The nurse told Mary's 12 patients: \"You'll be fine!\"",

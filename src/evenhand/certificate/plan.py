@@ -14,8 +14,8 @@ from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.core.files import sha256_of
 from evenhand.data.labelled import LabelledText
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
-from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import INSTRUMENTS
 from evenhand.text.passages import FEWEST_PASSAGES, MOST_PASSAGES, joined_passages
 
 FEWEST_SENTENCES = 20

@@ -21,11 +21,11 @@ from evenhand.instruments.association.instrument import AuditOptions, benchmark_
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions, settled_of
 from evenhand.instruments.knowledge.quality import AGREEMENT, EVIDENCE, MEASURE
 from evenhand.instruments.regard.results import NAME as REGARD
-from evenhand.runs.certificate_power import PowerCase, QualityPower
-from evenhand.runs.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS
-from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.power import MarginTest, MeanTest, ShareTest, needed_units, provable_margin
 from evenhand.stats.score_intervals import effective_items
+from evenhand.store.certificate_power import PowerCase, QualityPower
+from evenhand.store.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS
+from evenhand.store.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 
 CHANGED = (0.02, 0.05)
 """Shares of units that change, half of them for better."""

@@ -17,8 +17,8 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.references import ModelError
 from evenhand.models.requests import Train
-from evenhand.runs.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses, UncomparedText
-from evenhand.runs.held_out_losses import HeldOutFigures
+from evenhand.store.certificate_inputs import ClassifierAnswers, SentenceLosses, TextLosses, UncomparedText
+from evenhand.store.held_out_losses import HeldOutFigures
 from evenhand.training.passages import LONG_ENOUGH, passage_rows, reads_passages
 
 

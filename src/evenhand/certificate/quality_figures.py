@@ -11,9 +11,6 @@ import numpy.typing as npt
 from evenhand.certificate.measurements import Measurements
 from evenhand.instruments.association.comparison import LMS_MEASURE
 from evenhand.instruments.association.instrument import ASSOCIATION
-from evenhand.runs.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS, QualityRow, SeedRow
-from evenhand.runs.held_out_losses import LARGEST_LOG, HeldOutLoss
-from evenhand.runs.mitigation_records import PERPLEXITY
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
@@ -23,6 +20,9 @@ from evenhand.stats.significance import (
     effective_clusters,
     t_interval,
 )
+from evenhand.store.certificate_quality import PERCENT, POINTS, SPECIAL_TOKENS, QualityRow, SeedRow
+from evenhand.store.held_out_losses import LARGEST_LOG, HeldOutLoss
+from evenhand.store.mitigation_records import PERPLEXITY
 
 PERPLEXITY_TITLE = "Perplexity on held-out text"
 BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"

@@ -11,9 +11,9 @@ from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_figures import accuracy_of_answers, lms_row, no_accuracy
 from evenhand.certificate.regard import regard_quality_rows
 from evenhand.certificate.text_quality import held_out_text_rows, passages_text_rows
-from evenhand.runs.certificate_inputs import CertificateInputs, UncomparedText
-from evenhand.runs.certificate_quality import QualityRow
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_inputs import CertificateInputs, UncomparedText
+from evenhand.store.certificate_quality import QualityRow
 
 
 def quality_rows(

@@ -9,9 +9,9 @@ from evenhand.certificate.margins import Margins
 from evenhand.certificate.measurements import Measurements
 from evenhand.certificate.quality_rows import quality_rows
 from evenhand.core.errors import RunError
-from evenhand.runs.certificate_files import equal_figures, plain_figures, resampling_of
-from evenhand.runs.certificate_inputs import CertificateInputs
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificate_files import equal_figures, plain_figures, resampling_of
+from evenhand.store.certificate_inputs import CertificateInputs
+from evenhand.store.certificates import Certificate
 
 
 def verified_quality(

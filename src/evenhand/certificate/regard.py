@@ -11,9 +11,9 @@ from evenhand.certificate.quality_figures import asked_of_one
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.instruments.regard.results import NAME, RegardMeasure
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
-from evenhand.runs.certificate_quality import POINTS, QualityRow
-from evenhand.runs.trigger_records import CONTENT_SHIFT, DISTINCT, TriggerRecord
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_quality import POINTS, QualityRow
+from evenhand.store.trigger_records import CONTENT_SHIFT, DISTINCT, TriggerRecord
 
 BITS = "bits"
 

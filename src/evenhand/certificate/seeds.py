@@ -20,9 +20,9 @@ from scipy import special
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
-from evenhand.runs.certificate_bias import BiasRow, Bounds
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
-from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
+from evenhand.store.certificate_bias import BiasRow, Bounds
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict, judged_quality
+from evenhand.store.certificate_seeds import SeedsComparison, SeedsRow
 
 FEWEST_MODELS = 3
 """Mitigated models: fewer cannot tell how much a seed matters."""

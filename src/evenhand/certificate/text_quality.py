@@ -19,11 +19,11 @@ from evenhand.certificate.quality_figures import (
     perplexity_row,
     special_tokens_row,
 )
-from evenhand.runs.certificate_inputs import TextLosses, UncomparedText
-from evenhand.runs.certificate_quality import MOST_LEFT_OUT, QualityRow
-from evenhand.runs.held_out_losses import HeldOutLoss
-from evenhand.runs.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_inputs import TextLosses, UncomparedText
+from evenhand.store.certificate_quality import MOST_LEFT_OUT, QualityRow
+from evenhand.store.held_out_losses import HeldOutLoss
+from evenhand.store.mitigation_records import PERPLEXITY, PERPLEXITY_IN_PASSAGES
 
 _IN_PASSAGES = {
     PERPLEXITY: (PERPLEXITY_IN_PASSAGES, "Perplexity in passages of held-out text"),

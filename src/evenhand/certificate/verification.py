@@ -1,8 +1,8 @@
 """Certificates are read with everything in them computed again, from the runs and the inputs that lie beside them.
 
-``evenhand.runs.certificate_files`` makes sure that a file is as it was written, that its verdicts follow from its rows,
-and that rows of bias are those of the runs. Here the rest is computed once more: what counts as trained on, figures on
-text, flipped occupations, the summary of the mitigation, caveats and sentences. Nothing of it needs a model.
+``evenhand.store.certificate_files`` makes sure that a file is as it was written, that its verdicts follow from its
+rows, and that rows of bias are those of the runs. Here the rest is computed once more: what counts as trained on,
+figures on text, flipped occupations, the summary of the mitigation, caveats and sentences. Nothing of it needs a model.
 
 What only the two models could tell is believed: how far their weights are apart, and whether they read the same tokens.
 """
@@ -22,7 +22,7 @@ from evenhand.certificate.quality_verification import margins_of, verified_quali
 from evenhand.certificate.text_quality import held_out_text_rows
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.reporting.certificate.words import certificate_sentences
-from evenhand.runs.certificate_files import (
+from evenhand.store.certificate_files import (
     MAKE_ANEW,
     equal_figures,
     opened_runs,
@@ -31,11 +31,11 @@ from evenhand.runs.certificate_files import (
     resampling_of,
     runs_folder,
 )
-from evenhand.runs.certificate_inputs import CertificateInputs, read_inputs
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, SCORE_SHIFTS, Certificate, token_shifts
-from evenhand.runs.estimates_again import refuse_other_estimates
-from evenhand.runs.run import Run
+from evenhand.store.certificate_inputs import CertificateInputs, read_inputs
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificates import AFTER, BASELINE, BEFORE, SCORE_SHIFTS, Certificate, token_shifts
+from evenhand.store.estimates_again import refuse_other_estimates
+from evenhand.store.run import Run
 
 _OF_TEXT = ("held-out text", "held-out passages")
 _OF_LABELS = "labelled text "

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from evenhand.models.adapters import adapter_kind
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.weights_changes import TensorChange, WeightsChange
+from evenhand.store.weights_changes import TensorChange, WeightsChange
 
 _MOST_NAMED = 5
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import typer
 
 from evenhand.cli.annotate import annotate_app
-from evenhand.cli.annotation_projects import (
-    collect_command,
-    delete_command,
-    link_command,
-    new_command,
-    revoke_command,
-)
 from evenhand.cli.audit import audit_command
 from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
@@ -23,20 +17,14 @@ from evenhand.cli.help import CommandWithNames
 from evenhand.cli.lab import lab_app
 from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
-from evenhand.cli.next_sentence import convert_head_command, next_sentence_pairs_command, train_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
 from evenhand.cli.problems import problems_command
 from evenhand.cli.pulse import signs_of_life
 from evenhand.cli.regard import regard_app
-from evenhand.cli.repair import repair_command
 from evenhand.cli.report import report_command
-from evenhand.cli.review import review_command
-from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
-from evenhand.cli.survey import survey_app
-from evenhand.cli.translate import publish_command, translate_command
-from evenhand.cli.triggers import trigger_command
+from evenhand.core.registry import Registry
 
 app = typer.Typer(
     name="evenhand",
@@ -80,24 +68,24 @@ app.command("study", cls=CommandWithNames)(study_command)
 app.command("report", cls=CommandWithNames)(report_command)
 data_app.command("problems", cls=CommandWithNames)(problems_command)
 data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
-data_app.command("translate", cls=CommandWithNames)(translate_command)
-data_app.command("repair", cls=CommandWithNames)(repair_command)
-data_app.command("review", cls=CommandWithNames)(review_command)
-data_app.command("publish", cls=CommandWithNames)(publish_command)
-data_app.command("next-sentence", cls=CommandWithNames)(next_sentence_pairs_command)
 app.add_typer(data_app, name="data")
-models_app.command("convert-head", cls=CommandWithNames)(convert_head_command)
 app.add_typer(models_app, name="models")
-mitigate_app.command("trigger", cls=CommandWithNames)(trigger_command)
-app.add_typer(train_app, name="train")
 app.add_typer(mitigate_app, name="mitigate")
-annotate_app.command("new")(new_command)
-annotate_app.command("link")(link_command)
-annotate_app.command("revoke")(revoke_command)
-annotate_app.command("delete")(delete_command)
-annotate_app.command("collect", cls=CommandWithNames)(collect_command)
 app.add_typer(annotate_app, name="annotate")
-app.add_typer(survey_app, name="survey")
 app.add_typer(regard_app, name="regard")
 app.add_typer(lab_app, name="lab")
-app.add_typer(serve_app, name="serve")
+
+GROUPS = {
+    "": app,
+    "data": data_app,
+    "models": models_app,
+    "mitigate": mitigate_app,
+    "annotate": annotate_app,
+}
+"""By name, as packages add commands to them; the commands themselves are without a name."""
+
+COMMANDS: Registry[Callable[[Mapping[str, typer.Typer]], None]] = Registry("command", "evenhand.commands")
+"""Functions that add commands to ``GROUPS``."""
+
+for _attach in COMMANDS.values():
+    _attach(GROUPS)

@@ -165,7 +165,7 @@ def audit_command(
     from evenhand.data import load_dataset
     from evenhand.data.layouts import passed_over
     from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-    from evenhand.workflows.translate import source_of_data
+    from evenhand.translation.workflow import source_of_data
 
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if, measures=ASSOCIATION.measures)
@@ -197,8 +197,8 @@ def audit_command(
         monitor.warn(unread)
     translated_from = source_of_data(data, source=source, monitor=monitor) if data else None
 
-    from evenhand.workflows.measure import measure_all
-    from evenhand.workflows.measurement_jobs import MeasurementJob, refuse_unplanned_figures
+    from evenhand.api.measure import measure_all
+    from evenhand.api.measurement_jobs import MeasurementJob, refuse_unplanned_figures
 
     measurements = [
         MeasurementJob(

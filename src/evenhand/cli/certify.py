@@ -22,7 +22,6 @@ from evenhand.cli.mitigation_options import (
     OwnTerms,
     chosen_finetuning,
 )
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -58,12 +57,13 @@ from evenhand.cli.output import (
     warn,
 )
 from evenhand.core.errors import EvenhandError, require_extra
+from evenhand.twins.noun_list import mention_noun_list
 
 if TYPE_CHECKING:
-    from evenhand.runs.certificate_power import CertificatePower
-    from evenhand.runs.certificate_seeds import SeedsComparison
-    from evenhand.runs.certificates import Certificate
-    from evenhand.workflows.defaults.certified_regard import CertifiedRegard
+    from evenhand.api.defaults.certified_regard import CertifiedRegard
+    from evenhand.store.certificate_power import CertificatePower
+    from evenhand.store.certificate_seeds import SeedsComparison
+    from evenhand.store.certificates import Certificate
 
 REGARD = "Regard"
 
@@ -249,10 +249,10 @@ def certify_command(
     ]
     if prefix is not None:
         references[1] = with_prefix(references[1], prefix)
+    from evenhand.api.certify import certificate_power, certify, certify_seeds, refuse_unfit_models
+    from evenhand.api.defaults.mitigating import CertifyOptions, default_margins
     from evenhand.data.probes import ProbeFiles
-    from evenhand.runs.mitigation_records import find_mitigation_record
-    from evenhand.workflows.certify import certificate_power, certify, certify_seeds, refuse_unfit_models
-    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
+    from evenhand.store.mitigation_records import find_mitigation_record
 
     options = CertifyOptions(
         trained=tuple(trained) if trained else None,
@@ -316,7 +316,7 @@ def certify_command(
 def _regard(
     classifier: Path | None, *, groups: Path | None, contexts: Path | None, texts: int
 ) -> CertifiedRegard | None:
-    from evenhand.workflows.defaults.certified_regard import NO_CLASSIFIER, CertifiedRegard
+    from evenhand.api.defaults.certified_regard import NO_CLASSIFIER, CertifiedRegard
 
     if classifier is None:
         if groups or contexts:
@@ -362,7 +362,7 @@ def show_certificate(
         comparison: Of several models, where it is one of these.
     """
     from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
-    from evenhand.runs.certificate_quality import QualityVerdict
+    from evenhand.store.certificate_quality import QualityVerdict
 
     if json:
         print_json(certificate.model_dump(mode="json"))

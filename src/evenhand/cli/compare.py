@@ -38,7 +38,7 @@ from evenhand.core.protocols import PAIR_PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.runs.comparison import Comparison, TranslationEffect
+    from evenhand.store.comparison import Comparison, TranslationEffect
 
 _MOST_TERMS = 8
 _MOST_PROBLEMS = 3
@@ -110,8 +110,8 @@ def compare_command(
     """
     say(f"Comparing {len(runs)} runs")
     refuse_two_formats(json=json, form=format_)
-    from evenhand.runs.comparison import ComparisonOptions
-    from evenhand.workflows.show import compare_all, opened
+    from evenhand.api.show import compare_all, opened
+    from evenhand.store.comparison import ComparisonOptions
 
     monitor = TerminalMonitor()
     chosen = opened(runs, protocol=protocol, monitor=monitor)

@@ -18,8 +18,8 @@ from evenhand.cli.sentence_sets import (
     sentences_json,
     show_defects_of_sentences,
 )
-from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
 from evenhand.core.errors import EvenhandError, how_to_install
+from evenhand.translation.translate_commands import Yes, is_agreed_to, show_table_problems
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -210,7 +210,7 @@ def check_command(
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
     from evenhand.data.pair_inspection import check_pairs
-    from evenhand.workflows.translate import is_table_folder, source_of_data
+    from evenhand.translation.workflow import is_table_folder, source_of_data
 
     if is_table_folder(dataset):
         show_table_problems(Path(dataset), json=json)
@@ -248,8 +248,8 @@ def check_command(
 
 
 def _unchecked(name: str, language: str) -> str:
-    from evenhand.data.translation_defects import UNTRANSLATED_WORD
-    from evenhand.data.untranslated import has_word_lists
+    from evenhand.translation.defects import UNTRANSLATED_WORD
+    from evenhand.translation.untranslated import has_word_lists
 
     if name == UNTRANSLATED_WORD and not has_word_lists():
         return f"{name} was not checked: it needs word lists. {how_to_install('translate')}"
@@ -262,7 +262,7 @@ def _with_back_translation(
     from dataclasses import replace
 
     from evenhand.translation.back_translation import check_back_translation
-    from evenhand.workflows.translate import plan_translation
+    from evenhand.translation.workflow import plan_translation
 
     benchmark = report.benchmark
     plan = plan_translation(benchmark, to=source.language, translator=back_translator)

@@ -40,8 +40,8 @@ from evenhand.core.protocols import DEFAULT_PROTOCOL, PAIR_PROTOCOLS, PROTOCOLS
 
 if TYPE_CHECKING:
     from evenhand.core.items import Benchmark
-    from evenhand.runs.conditions import Condition
-    from evenhand.runs.run import Run
+    from evenhand.store.conditions import Condition
+    from evenhand.store.run import Run
 
 
 def evaluate_command(
@@ -134,8 +134,8 @@ def evaluate_command(
     files = f"{len(predictions)} files" if len(predictions) > 1 else str(predictions[0])
     say(f"Evaluating {files}")
     refuse_two_formats(json=json, form=format_)
-    from evenhand.runs.coverage import COVERAGE
-    from evenhand.runs.run import INSTRUMENTS
+    from evenhand.store.coverage import COVERAGE
+    from evenhand.store.run import INSTRUMENTS
 
     instrument = INSTRUMENTS.get(test)
     conditions = conditions_of(fail_if, measures=(*instrument.measures, COVERAGE), min_coverage=min_coverage)
@@ -144,7 +144,7 @@ def evaluate_command(
     drawn = resampling(resamples, seed, confidence)
     evaluate_file: Callable[..., Run]
     if test != ASSOCIATION:
-        from evenhand.workflows.measure import evaluate_scores
+        from evenhand.api.measure import evaluate_scores
 
         if data is not None or source is not None:
             raise EvenhandError(
@@ -157,14 +157,14 @@ def evaluate_command(
         )
         evaluate_file = partial(evaluate_scores, instrument=test, options=options)
     elif data is None:
-        from evenhand.workflows.association_logs import evaluate_log
+        from evenhand.api.association_logs import evaluate_log
 
         _refuse_scores_without_items(predictions, source=source)
         evaluate_file = partial(evaluate_log, protocol=protocol, resampling=drawn)
     else:
+        from evenhand.api.measure import evaluate
         from evenhand.data import load_dataset
-        from evenhand.workflows.measure import evaluate
-        from evenhand.workflows.translate import source_of_data
+        from evenhand.translation.workflow import source_of_data
 
         benchmark = load_dataset(data, language=language, encoding=encoding)
         _refuse_unknown_groups(conditions, benchmark)
@@ -201,7 +201,7 @@ def _refuse_unknown_groups(conditions: Sequence[Condition], benchmark: Benchmark
     if not conditions:
         return
     from evenhand.instruments.association.instrument import AssociationInstrument, AuditOptions
-    from evenhand.runs.conditions import refuse_unknown_figures, with_coverage
+    from evenhand.store.conditions import refuse_unknown_figures, with_coverage
 
     figures = AssociationInstrument().figure_groups(AuditOptions(data=benchmark))
     refuse_unknown_figures(conditions, with_coverage(figures), of=benchmark.name)

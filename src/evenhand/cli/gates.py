@@ -11,8 +11,8 @@ from evenhand.cli.output import CONDITION_HOLDS, say, warn
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
-    from evenhand.runs.conditions import Condition
-    from evenhand.runs.run import Run
+    from evenhand.store.conditions import Condition
+    from evenhand.store.run import Run
 
 
 def conditions_of(
@@ -25,7 +25,7 @@ def conditions_of(
         measures: Those that runs can have, as far as they are known before anything is read.
         min_coverage: ``--min-coverage``, which needs conditions.
     """
-    from evenhand.runs.conditions import Condition
+    from evenhand.store.conditions import Condition
 
     if min_coverage is not None and not texts:
         raise EvenhandError("--min-coverage is for the conditions of --fail-if. Give both, or leave it out.")
@@ -46,8 +46,8 @@ def refuse_conditions(
         runs: What they are judged for.
         min_coverage: Percent of the items that need scores; 99 if not given.
     """
-    from evenhand.runs.conditions import figure_groups_of, refuse_unknown_figures
-    from evenhand.runs.coverage import LEAST_COVERAGE
+    from evenhand.store.conditions import figure_groups_of, refuse_unknown_figures
+    from evenhand.store.coverage import LEAST_COVERAGE
 
     least = LEAST_COVERAGE if min_coverage is None else min_coverage
     for run in runs if conditions else ():

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 
 def _instruments() -> Iterable[str]:
-    from evenhand.runs.run import INSTRUMENTS
+    from evenhand.store.run import INSTRUMENTS
 
     return INSTRUMENTS.names()
 

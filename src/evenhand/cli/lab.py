@@ -24,7 +24,7 @@ from evenhand.core.errors import UnknownNameError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.lab.building import LabFamily
-    from evenhand.runs.calibration import Calibration
+    from evenhand.store.calibration import Calibration
 
 lab_app = typer.Typer(
     no_args_is_help=True,
@@ -148,9 +148,9 @@ def calibrate_command(
     """
     say("Calibrating")
     require_extra("hf", purpose="evenhand lab calibrate")
+    from evenhand.api.calibrate import calibrate
     from evenhand.lab.building import LabFamily
     from evenhand.lab.doses import DosePlan
-    from evenhand.workflows.calibrate import calibrate
 
     families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
     with exit_when_interrupted():

@@ -301,10 +301,10 @@ def chosen_mitigation(
         own: Options that only one mitigation has; None where they were not given.
         settings: Further options, written ``name=value``.
     """
+    from evenhand.api.defaults.mitigating import default_recipe
     from evenhand.cli.options import options_from
     from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.mitigation.training_mitigation import TrainingMitigation
-    from evenhand.workflows.defaults.mitigating import default_recipe
 
     mitigation = MITIGATIONS.get(method)
     named = dict(own)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.output import (
     TerminalMonitor,
     exit_when_interrupted,
@@ -16,6 +15,7 @@ from evenhand.cli.output import (
     print_trigger,
     say,
 )
+from evenhand.twins.noun_list import mention_noun_list
 
 if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigationData, MitigationOptions
@@ -48,8 +48,8 @@ def run_on_text(
     json: bool,
 ) -> None:
     """Mitigate a model with text, and print what was done."""
+    from evenhand.api.defaults.mitigating import default_data
     from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.defaults.mitigating import default_data
 
     data = default_data(
         ref,
@@ -78,9 +78,9 @@ def run_mitigation(
     files: ProbePaths = (None, None, None),
 ) -> None:
     """Mitigate a model, and print what was done and how to measure it, with the files that it was trained with."""
+    from evenhand.api.mitigate import mitigate
     from evenhand.cli.results import show_mitigation
     from evenhand.data.probes import ProbeFiles
-    from evenhand.workflows.mitigate import mitigate
 
     with exit_when_interrupted():
         mitigated = mitigate(

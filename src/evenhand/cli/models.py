@@ -37,8 +37,8 @@ def inspect_command(
     from evenhand.models.backends import require_backends
 
     require_backends([model], purpose="evenhand models inspect")
+    from evenhand.api.models import describe_model
     from evenhand.models.references import load_model
-    from evenhand.workflows.models import describe_model
 
     facts = describe_model(load_model(model, device=device))
     if json:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evenhand.core.estimates import Estimate
-    from evenhand.runs.trigger_records import TriggerRecord
+    from evenhand.store.trigger_records import TriggerRecord
 
 
 USER_ERROR = 2
@@ -173,7 +173,7 @@ def strip(estimate: Estimate, *, width: int = 25) -> str:
 
 def print_trigger(trigger: TriggerRecord) -> None:
     """What a trigger does beside other prefixes, on every model that it was tried on."""
-    from evenhand.reporting.prefixes import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
+    from evenhand.triggers.tables import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 
     comparison = trigger.comparison
     columns = prefix_columns(comparison)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import DATA, DEFAULT_ON, EXECUTION, OUTPUT, Json, On
 from evenhand.cli.output import (
     TerminalMonitor,
@@ -22,6 +21,7 @@ from evenhand.cli.output import (
     warn,
 )
 from evenhand.core.errors import EvenhandError, UnknownNameError, require_extra
+from evenhand.twins.noun_list import mention_noun_list
 
 if TYPE_CHECKING:
     from evenhand.core.experiments import Experiment
@@ -123,10 +123,10 @@ def counterfactual_command(
     if language == "en":
         require_extra("train", "lemminflect", purpose="Swapping genders in English")
     mention_noun_list(language)
+    from evenhand.api.pairs import build_pairs
     from evenhand.data.probes import PROBE_LANGUAGES, load_probes, with_terms
     from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.pairs.joining import NAMES_SAMPLE
-    from evenhand.workflows.pairs import build_pairs
 
     if language not in PROBE_LANGUAGES:
         raise UnknownNameError("language of twins", language, PROBE_LANGUAGES)

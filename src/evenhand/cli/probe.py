@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.gates import close_gate, conditions_of
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -43,6 +42,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import show_results
 from evenhand.cli.run_names import RunName, refuse_name_of_several
+from evenhand.twins.noun_list import mention_noun_list
 
 Test = Annotated[
     str, typer.Option("--test", "-t", help="What is measured: $instruments.", rich_help_panel=SCORING)
@@ -226,7 +226,7 @@ def probe_command(
 
     require_backends(models, purpose="evenhand probe")
     refuse_two_formats(json=json, form=format_)
-    from evenhand.runs.run import INSTRUMENTS
+    from evenhand.store.run import INSTRUMENTS
 
     instrument = INSTRUMENTS.get(test)
     conditions = conditions_of(fail_if, measures=instrument.measures)
@@ -239,9 +239,9 @@ def probe_command(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
+    from evenhand.api.measure import measure_all
+    from evenhand.api.measurement_jobs import MeasurementJob, refuse_unplanned_figures
     from evenhand.cli.options import options_from
-    from evenhand.workflows.measure import measure_all
-    from evenhand.workflows.measurement_jobs import MeasurementJob, refuse_unplanned_figures
 
     options = options_from(
         instrument.options_type,

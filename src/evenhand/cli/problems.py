@@ -44,7 +44,7 @@ def problems_command(
     `evenhand data problems translations/fr --format latex > problems.tex`
     """
     from evenhand.data import check, languages_of, load_dataset
-    from evenhand.workflows.translate import source_of_data
+    from evenhand.translation.workflow import source_of_data
 
     refuse_two_formats(json=json, form=form)
     languages = languages_of(dataset) if language is None else (language,)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.help import CommandWithNames
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -49,12 +48,13 @@ from evenhand.cli.regard_training import (
 )
 from evenhand.core.counts import plural
 from evenhand.core.errors import EvenhandError, require_extra
+from evenhand.twins.noun_list import mention_noun_list
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck
     from evenhand.regard.classifier_check import TreatmentResult
-    from evenhand.runs.classifier_records import ClassifierCheck
     from evenhand.stats.resampling import Resampling
+    from evenhand.store.classifier_records import ClassifierCheck
 
 _MOST_REASONS = 3
 
@@ -166,7 +166,7 @@ def check_command(
     mention_noun_list(check.texts.language)
     treatments: Sequence[TreatmentResult] = ()
     if retrain:
-        from evenhand.workflows.regard import compare_person_treatments
+        from evenhand.api.regard import compare_person_treatments
 
         table = training_texts(
             retrain,
@@ -234,7 +234,7 @@ def _print_classifier_check(
 ) -> None:
     from evenhand.reporting.numbers import number, show, show_p
     from evenhand.reporting.regard.checks import check_words
-    from evenhand.runs.classifier_records import CheckVerdict
+    from evenhand.store.classifier_records import CheckVerdict
 
     table = plain_table(
         "persons", "pairs", "gap in points", "Stuart-Maxwell", "p", "sign flips p", "p by Holm", "verdict",

@@ -53,7 +53,7 @@ from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.instruments.regard.results import RegardResult
-    from evenhand.runs.run import Run
+    from evenhand.store.run import Run
 
 WRITING = "Writing"
 
@@ -191,10 +191,10 @@ def audit_regard_command(
     refuse_name_of_several(name, len(references))
     if prefix is not None:
         references = [with_prefix(reference, prefix) for reference in references]
+    from evenhand.api.defaults.measuring import suited_regard_options
+    from evenhand.api.regard_audit import audit_regard
     from evenhand.instruments.regard.audit import RegardOptions
-    from evenhand.runs.conditions import refuse_unknown_figures
-    from evenhand.workflows.defaults.measuring import suited_regard_options
-    from evenhand.workflows.regard_audit import audit_regard
+    from evenhand.store.conditions import refuse_unknown_figures
 
     options = RegardOptions(
         language=language,

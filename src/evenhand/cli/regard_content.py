@@ -23,7 +23,8 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say
-from evenhand.cli.serve import (
+from evenhand.core.errors import EvenhandError, require_extra
+from evenhand.studio.serve_commands import (
     DEFAULT_DATABASE,
     DatabaseAddress,
     Host,
@@ -32,7 +33,6 @@ from evenhand.cli.serve import (
     serve_database,
     server_address,
 )
-from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.estimates import Estimate
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from evenhand.instruments.regard.lexicon_rates import LexiconReport
     from evenhand.instruments.regard.mentions import MentionShares
     from evenhand.instruments.regard.occupation_shares import OccupationReport
-    from evenhand.runs.run import Run
     from evenhand.stats.resampling import Resampling
-    from evenhand.web.database import Database
+    from evenhand.store.run import Run
+    from evenhand.studio.database import Database
 
 _FEW_OCCUPATIONS = 5
 """Of each group."""
@@ -223,9 +223,9 @@ def review_matches_command(
     `evenhand regard review runs/my-model_regard_prompts_en --collect --out reviewed.csv`
     """
     require_extra("web", purpose="evenhand regard review")
-    from evenhand.runs.run import open_run
-    from evenhand.web.annotation.match_review import MatchReviewOptions, open_match_review
-    from evenhand.web.database import Database
+    from evenhand.store.run import open_run
+    from evenhand.studio.annotation.match_review import MatchReviewOptions, open_match_review
+    from evenhand.studio.database import Database
 
     if out is not None and not collect:
         raise EvenhandError("--out is where --collect writes matches with their verdicts. Give both.")
@@ -254,7 +254,7 @@ def _review_links(
     database: Database, name: str, reviewers: list[str], adjudicator: str | None
 ) -> dict[str, str]:
     """New personal links by who they are for, and the lead's page."""
-    from evenhand.web.annotation.projects import ProjectRole, add_person, project_named
+    from evenhand.studio.annotation.projects import ProjectRole, add_person, project_named
 
     links = {}
     with database.write() as session:
@@ -271,8 +271,8 @@ def _collect(database: Database, run: Run, out: Path | None, drawn: Resampling, 
     from evenhand.core.files import write_text
     from evenhand.instruments.regard.content import reviewed_rates
     from evenhand.instruments.regard.lexicon_rates import matches_csv
-    from evenhand.web.annotation.match_review import judged_texts, match_review_name, review_of
-    from evenhand.web.annotation.projects import project_named
+    from evenhand.studio.annotation.match_review import judged_texts, match_review_name, review_of
+    from evenhand.studio.annotation.projects import project_named
 
     with database.read() as session:
         judged = judged_texts(session, project_named(session, match_review_name(run)))

@@ -41,7 +41,7 @@ from evenhand.cli.results import extent_json
 if TYPE_CHECKING:
     from evenhand.data.contexts import ContextList
     from evenhand.instruments.regard.results import ContextRegard, GapEquivalence, RegardResult
-    from evenhand.runs.run import Run
+    from evenhand.store.run import Run
 
 LabelledSampleFiles = Annotated[
     list[Path] | None,
@@ -161,14 +161,14 @@ def evaluate_regard_command(
 
     `evenhand regard evaluate FEMALE.csv MALE.csv --text Text --label Prediction --context-flag "OCC context" --json`
     """
+    from evenhand.api.regard_evaluation import RegardEvaluationOptions, evaluate_regard
     from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
     from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.instruments.regard.content import ContentFiles
     from evenhand.instruments.regard.instrument import REGARD
     from evenhand.regard.texts import read_regard_texts
-    from evenhand.runs.conditions import refuse_unknown_figures, with_coverage
-    from evenhand.runs.coverage import COVERAGE
-    from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
+    from evenhand.store.conditions import refuse_unknown_figures, with_coverage
+    from evenhand.store.coverage import COVERAGE
 
     conditions = conditions_of(fail_if, measures=(*REGARD.measures, COVERAGE), min_coverage=min_coverage)
     group_texts = read_group_texts(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -37,6 +36,7 @@ from evenhand.cli.output import (
     say,
     warn,
 )
+from evenhand.twins.noun_list import mention_noun_list
 
 if TYPE_CHECKING:
     from evenhand.regard.classifier import RegardClassifier
@@ -189,12 +189,12 @@ def train_command(
 
     `evenhand regard train texts.csv --group author --labels soft --features sentence:MODEL --tune 100`
     """
+    from evenhand.api.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
     from evenhand.regard.fitting import ClassWeights
     from evenhand.regard.persons import PersonTreatment
     from evenhand.regard.splits import SharedAuthors
     from evenhand.regard.texts import LabelKind
     from evenhand.stats.resampling import Resampling
-    from evenhand.workflows.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
 
     table = training_texts(
         texts, label=label, unsure=unsure, text=text, scheme=scheme, group=group, language=language, ties=ties

@@ -82,7 +82,7 @@ def report_command(
     if format_ == HTML and out is None and not conditions:
         raise EvenhandError("Where should the page go? Say --out page.html.")
     say(f"Reading {len(runs)} runs" if len(runs) > 1 else f"Reading {runs[0]}")
-    from evenhand.workflows.show import opened, refuse_changed_estimates, report
+    from evenhand.api.show import opened, refuse_changed_estimates, report
 
     monitor = TerminalMonitor()
     chosen = opened(runs, monitor=monitor)
@@ -100,7 +100,7 @@ def report_command(
 def _is_certificate(path: Path) -> bool:
     if path.suffix != ".json":  # a run, whose first line is not to wait for what reads certificates
         return False
-    from evenhand.runs.certificate_files import is_certificate
+    from evenhand.store.certificate_files import is_certificate
 
     return is_certificate(path)
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from evenhand.runs.mitigation_records import MitigationRecord
-    from evenhand.runs.run import Run
+    from evenhand.store.mitigation_records import MitigationRecord
+    from evenhand.store.run import Run
 
 STRIP_WIDTHS = (25, 21, 17, 13)
 """Of the drawing of SS, widest first; odd, so that 50 has a place in the middle."""
@@ -37,7 +37,7 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
     if json:
         print_json({"runs": [entry for run in runs for entry in _entries(run)]})
     elif form is not TableChoice.TABLE:
-        from evenhand.workflows.show import report
+        from evenhand.api.show import report
 
         print_text(report(runs, format=form.value))
     else:
@@ -154,7 +154,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
 
 def show_mitigation(record: MitigationRecord) -> None:
     """Before and after, and over seeds where there are several."""
-    from evenhand.runs.mitigation_records import metric_title
+    from evenhand.store.mitigation_records import metric_title
 
     several = len(record.seeds) > 1
     columns = ("measure", "before", "after", "change", *(("mean over seeds",) if several else ()))

@@ -32,7 +32,7 @@ def refuse_name_of_several(name: str | None, runs: int) -> None:
 
 def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
     """A name for each file: the one given, the file's, or the file's with its folder's where files share one."""
-    from evenhand.workflows.show import names_of_files
+    from evenhand.api.show import names_of_files
 
     if name is not None:
         if len(predictions) > 1:

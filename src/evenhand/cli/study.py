@@ -47,7 +47,6 @@ from evenhand.cli.mitigation_options import (
     chosen_finetuning,
     chosen_mitigation,
 )
-from evenhand.cli.noun_list import mention_noun_list
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -69,6 +68,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.core.errors import EvenhandError, require_extra
+from evenhand.twins.noun_list import mention_noun_list
 
 
 def study_command(
@@ -180,10 +180,10 @@ def study_command(
         own={"balances": balance, "whole_words": whole_words or None},
         settings=settings,
     )
+    from evenhand.api.defaults.mitigating import CertifyOptions, default_data, default_margins
+    from evenhand.api.study import study
     from evenhand.data.probes import ProbeFiles
     from evenhand.mitigation.training_mitigation import TrainingOptions
-    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_margins
-    from evenhand.workflows.study import study
 
     probe_files = ProbeFiles(structures, occupations, terms)
     recipe = options.recipe if isinstance(options, TrainingOptions) else None
@@ -227,7 +227,7 @@ def study_command(
 
 def _refuse_trigger(mitigation: str, model: str) -> None:
     """A trigger needs target pairs, which a study has no options for."""
-    from evenhand.runs.trigger_records import TRIGGER
+    from evenhand.store.trigger_records import TRIGGER
 
     if mitigation == TRIGGER:
         raise EvenhandError(

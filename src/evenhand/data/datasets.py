@@ -20,8 +20,8 @@ from pathlib import Path
 from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError, fault
 from evenhand.core.files import MAX_BYTES, home, load_json, read_stored, sha256_of, write_bytes
 from evenhand.core.items import Benchmark
-from evenhand.runs.calibration import SCHEMA_VERSION, Calibration
-from evenhand.runs.records import refuse_other_format
+from evenhand.store.calibration import SCHEMA_VERSION, Calibration
+from evenhand.store.records import refuse_other_format
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenhand.core.items import OVERALL, Association, Benchmark, Candidate, Task
 from evenhand.core.progress import Progress, no_progress
+from evenhand.core.registry import Registry
 from evenhand.data.defects import (
     DEFECT_CLASSES,
     TARGET_GUESSED,
@@ -17,10 +18,15 @@ from evenhand.data.defects import (
     DefectClass,
     DefectUnit,
 )
-from evenhand.data.translation_defects import translation_defects
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+TRANSLATION_CHECKS: Registry[Callable[[Benchmark, Benchmark], Sequence[DefectClass]]] = Registry(
+    "check of translations", "evenhand.translation_checks"
+)
+"""Functions that say what can be wrong with a translation beside its source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +221,17 @@ def check(
     return _report(_Check(benchmark, source, progress))
 
 
+def _translation_defects(translation: Benchmark, source: Benchmark) -> list[DefectClass]:
+    return [defect for classes in TRANSLATION_CHECKS.values() for defect in classes(translation, source)]
+
+
 def check_translation(translation: Benchmark, source: Benchmark) -> CheckReport:
     """Run only the checks of a translation against its source.
 
     Raises:
         TranslationError: If the two have no item in common.
     """
-    return _findings_of(translation, translation_defects(translation, source), no_progress)
+    return _findings_of(translation, _translation_defects(translation, source), no_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +252,7 @@ def _report(job: _Check) -> CheckReport:
         replace(defect, flagged=True) if defect.name in (TARGET_MISSING, TARGET_GUESSED) else defect
         for defect in DEFECT_CLASSES
     )
-    return _findings_of(job.benchmark, (*own, *translation_defects(job.benchmark, job.source)), job.progress)
+    return _findings_of(job.benchmark, (*own, *_translation_defects(job.benchmark, job.source)), job.progress)
 
 
 def _findings_of(benchmark: Benchmark, defects: Sequence[DefectClass], progress: Progress) -> CheckReport:

@@ -24,7 +24,7 @@ from evenhand.core.settled import (
     settled_twins,
 )
 from evenhand.data.csv_files import CsvRow, read_table
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin, swapper_for
+from evenhand.text.swappers import Rejected, Role, Swap, Twin, swapper_for
 
 COLUMNS = ("number", "settled_by", "pronoun", "nonsense", "sentence")
 

@@ -11,8 +11,8 @@ from evenhand.data.settled import load_settled, settled_languages
 from evenhand.instruments.settled_scoring import NONSENSE_EVERY, ask_settled, sense_estimate
 from evenhand.instruments.word_scoring import WordScorer
 from evenhand.models.model import Model
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
 
 
 class Control(ABC):

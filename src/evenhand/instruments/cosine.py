@@ -43,13 +43,13 @@ from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_opt
 from evenhand.models.model import Model, NotEmbedded
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.requests import Embed
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure, FigureGroups
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
-from evenhand.runs.run import Run, run_name
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.figures import Figure, FigureGroups
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.store.run import Run, run_name
 
 if TYPE_CHECKING:
     from evenhand.models.embedding import Vector

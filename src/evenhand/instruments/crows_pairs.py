@@ -28,7 +28,7 @@ from evenhand.instruments.pair_control import EXCHANGE_CONTROL, pair_requests
 from evenhand.instruments.runner import ItemInstrument, RowsPreparation
 from evenhand.models.model import Model
 from evenhand.models.requests import Answer, Continue, Recover
-from evenhand.runs.records import (
+from evenhand.store.records import (
     DatasetRecord,
     EnvironmentRecord,
     PredictionsRecord,

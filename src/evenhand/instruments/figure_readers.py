@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.core.estimates import Estimate
-from evenhand.runs.figures import Figure
+from evenhand.store.figures import Figure
 
 if TYPE_CHECKING:
     from evenhand.instruments.instrument import Instrument, InstrumentOptions

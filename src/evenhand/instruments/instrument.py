@@ -20,17 +20,17 @@ from evenhand.data.predictions import LARGEST_SCORE
 from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.model import Model, missing_capability
 from evenhand.models.references import ModelRef
-from evenhand.runs.calibration import Expectation
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.claims import Claim
-from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.energy import energy_meter
-from evenhand.runs.figures import Figure, FigureGroups, Group
-from evenhand.runs.records import RunRecord, StatisticsRecord
-from evenhand.runs.run import Run, TextFile, fingerprint_of_run, open_run
-from evenhand.runs.store import Parts, open_job
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Expectation
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.claims import Claim
+from evenhand.store.comparison import Comparison, ComparisonOptions, compare_units
+from evenhand.store.coverage import Coverage
+from evenhand.store.energy import energy_meter
+from evenhand.store.figures import Figure, FigureGroups, Group
+from evenhand.store.jobs import Parts, open_job
+from evenhand.store.records import RunRecord, StatisticsRecord
+from evenhand.store.run import Run, TextFile, fingerprint_of_run, open_run
 
 ANSWERS = "answers"
 """The stage of a job that keeps what a model answered."""

@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Group
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import ratio_interval
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.figures import Group
 
 WHOLE: Group = (ALL_ITEMS,)
 

@@ -16,9 +16,9 @@ from evenhand.instruments.controls import Control
 from evenhand.instruments.settled_scoring import WHOLE
 from evenhand.models.model import Model
 from evenhand.models.requests import Recover
-from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
 from evenhand.text.digests import LowestDigests, digest_of
 
 EXCHANGES = 40

@@ -43,16 +43,16 @@ from evenhand.instruments.measures import WHOLE, RowMeasure, Share, keyed_units
 from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Answer, ScoringRequest, texts_of
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.figures import Figure, FigureGroups, Group
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ProtocolRecord, RunRecord, SampleRecord
-from evenhand.runs.run import Run, run_name
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import mcnemar_test
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import ALL_ITEMS, Comparison, ComparisonOptions, McNemar
+from evenhand.store.coverage import Coverage
+from evenhand.store.figures import Figure, FigureGroups, Group
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, ProtocolRecord, RunRecord, SampleRecord
+from evenhand.store.run import Run, run_name
 
 Row = Mapping[str, object]
 """What a row of the scores says, by column."""

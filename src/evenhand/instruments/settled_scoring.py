@@ -14,9 +14,9 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.core.settled import SettledSentence
 from evenhand.instruments.word_scoring import OpenQuestion, WordAnswer, WordScorer
-from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
 
 WHOLE = 100.0
 

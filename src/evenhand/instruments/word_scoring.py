@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.progress import Progress
 from evenhand.models.model import Model, missing_capability
 from evenhand.models.requests import Answer, Continue, Fill, ScoringRequest, filled_text
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 
 class WordScore(StrEnum):

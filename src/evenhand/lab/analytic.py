@@ -13,7 +13,7 @@ from evenhand.lab.world import World
 from evenhand.models.model import Model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.requests import Answer, Continue, Fill, Follow, Part, ScoringRequest
-from evenhand.runs.records import ModelRecord
+from evenhand.store.records import ModelRecord
 
 Answers = Mapping[str, Mapping[str, float]]
 """For each question the probability of each answer."""

@@ -36,7 +36,7 @@ from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedT
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 from evenhand.models.model_files import save_model
-from evenhand.runs.store import open_job
+from evenhand.store.jobs import open_job
 from evenhand.training.trainer import ExampleOrder, TrainingPlan, train
 
 

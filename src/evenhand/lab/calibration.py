@@ -22,7 +22,7 @@ from evenhand.lab.malor_calibration import LEAST_SPEARMAN, MOST_ERROR, WEAK_DOSE
 from evenhand.lab.power import NEUTRAL_SETS, Doses, ScoredRun, detectable, false_positives
 from evenhand.lab.targets import association_targets, item_targets
 from evenhand.lab.world import World
-from evenhand.runs.calibration import (
+from evenhand.store.calibration import (
     Calibration,
     Check,
     DosePoint,
@@ -30,8 +30,8 @@ from evenhand.runs.calibration import (
     MeasureCalibration,
     Response,
 )
-from evenhand.runs.records import EnvironmentRecord
-from evenhand.runs.run import Run
+from evenhand.store.records import EnvironmentRecord
+from evenhand.store.run import Run
 
 TASKS = (OVERALL, Task.INTRASENTENCE.value, Task.INTERSENTENCE.value)
 

@@ -23,9 +23,9 @@ from evenhand.instruments.malor.instrument import ALL, MALOR, MalorOptions
 from evenhand.lab.building import LabFamily, LabSpec, build_model, fingerprint_of_spec
 from evenhand.lab.items import lab_benchmark, probe_part
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.run import Run, open_run
-from evenhand.runs.store import Job, open_job
 from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Job, open_job
+from evenhand.store.run import Run, open_run
 
 STRONGEST_DOSE = 3.0
 """Bits, to either side."""

@@ -19,8 +19,8 @@ from evenhand.instruments.malor.results import MalorResult
 from evenhand.lab.items import probe_part
 from evenhand.lab.targets import LeanTarget, malor_targets
 from evenhand.lab.world import World
-from evenhand.runs.calibration import Check, DosePoint, Expectation, MeasureCalibration
-from evenhand.runs.run import Run
+from evenhand.store.calibration import Check, DosePoint, Expectation, MeasureCalibration
+from evenhand.store.run import Run
 
 WEAK_DOSES = 2.0
 """Bits. Stronger doses say little about slopes, because a measure can be at its end by then."""

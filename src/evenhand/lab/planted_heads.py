@@ -21,8 +21,8 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import EncodedPair, PairEncoder
 from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.head_records import HeadKind, HeadRecord
-from evenhand.runs.mitigation_records import planted_bias_of
+from evenhand.store.head_records import HeadKind, HeadRecord
+from evenhand.store.mitigation_records import planted_bias_of
 from evenhand.training.model_folders import write_head
 from evenhand.training.trainer import TrainingPlan, train
 

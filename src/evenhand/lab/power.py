@@ -18,10 +18,10 @@ from evenhand.core.items import OVERALL, Label
 from evenhand.core.protocols import DEFAULT_PROTOCOL, get_protocol
 from evenhand.instruments.association.measures import Measure
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Preferences
-from evenhand.runs.calibration import DetectableBias
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import DetectableBias
+from evenhand.store.run import Run
 
 ITEMS_IN_A_TERM = 6
 """Of a drawn item set. StereoSet has 27 in each task, the starter set 4."""

@@ -31,9 +31,9 @@ from evenhand.regard.fitting import ClassifierPlan, ClassWeights, LabelledRows, 
 from evenhand.regard.persons import PersonTreatment
 from evenhand.regard.splits import grouped_folds
 from evenhand.regard.texts import LabelKind
-from evenhand.runs.calibration import Check, RegardReading
 from evenhand.stats.agreement import krippendorff_alpha, mean_kappa, pairwise_kappa
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Check, RegardReading
 
 STUDIES = 200
 """Simulated studies behind each row. Training takes longer, so it has fewer."""

@@ -25,8 +25,8 @@ from evenhand.mitigation.training_mitigation import (
     TrainingOptions,
 )
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.mitigation_records import TextRecord
-from evenhand.text.twins.twin import Swapper
+from evenhand.store.mitigation_records import TextRecord
+from evenhand.text.swappers import Swapper
 from evenhand.training.pretraining import pretraining_objective
 
 PAIRS_FILE = "pairs.jsonl"

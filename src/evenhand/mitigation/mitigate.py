@@ -27,19 +27,19 @@ from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
-from evenhand.runs.claims import claimed
-from evenhand.runs.energy import energy_meter
-from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, model_weights_digest
-from evenhand.runs.mitigation_records import (
+from evenhand.store.claims import claimed
+from evenhand.store.energy import energy_meter
+from evenhand.store.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, model_weights_digest
+from evenhand.store.jobs import Job, claim_place, open_job, supplement_parts
+from evenhand.store.mitigation_records import (
     MITIGATION_FILE,
     MitigationRecord,
     find_mitigation_record,
     planted_bias_of,
     read_mitigation_record,
 )
-from evenhand.runs.records import EnvironmentRecord
-from evenhand.runs.run import INSTRUMENTS
-from evenhand.runs.store import Job, claim_place, open_job, supplement_parts
+from evenhand.store.records import EnvironmentRecord
+from evenhand.store.run import INSTRUMENTS
 from evenhand.training.model_folders import save_weights
 
 CARD_FILE = "README.md"

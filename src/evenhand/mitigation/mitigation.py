@@ -33,10 +33,10 @@ from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.mitigation.texts import HeldOutSentences, keep_back, read_held_out
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord
-from evenhand.runs.mitigation_summaries import FrontierPoint
-from evenhand.runs.store import Job, Parts
-from evenhand.runs.trigger_records import TriggerRecord
+from evenhand.store.jobs import Job, Parts
+from evenhand.store.mitigation_records import DataRecord, MitigationRecord, SeedRecord
+from evenhand.store.mitigation_summaries import FrontierPoint
+from evenhand.store.trigger_records import TriggerRecord
 
 Setting = float | int | str | bool
 

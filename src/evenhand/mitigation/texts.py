@@ -18,7 +18,7 @@ from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStrea
 from evenhand.mitigation.pairs.joining import NamelessSentences, distinct_but_for_names, names_in
 from evenhand.mitigation.pairs.matching import evaluation_sentences, forms_of
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
-from evenhand.runs.mitigation_records import TextRecord, UnseenRecord
+from evenhand.store.mitigation_records import TextRecord, UnseenRecord
 from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.text.passages import FEWEST_PASSAGES, MOST_PASSAGES, joined_passages
 from evenhand.text.word_search import WordFinder, words_of

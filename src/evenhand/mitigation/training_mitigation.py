@@ -29,7 +29,8 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.model import require
 from evenhand.models.objectives.objective import Objective
 from evenhand.models.requests import Train
-from evenhand.runs.mitigation_records import (
+from evenhand.store.jobs import Job
+from evenhand.store.mitigation_records import (
     PERPLEXITY,
     PERPLEXITY_IN_PASSAGES,
     DataRecord,
@@ -38,9 +39,8 @@ from evenhand.runs.mitigation_records import (
     TextRecord,
     malor_by_experiment,
 )
-from evenhand.runs.mitigation_summaries import FrontierPoint
-from evenhand.runs.run import INSTRUMENTS
-from evenhand.runs.store import Job
+from evenhand.store.mitigation_summaries import FrontierPoint
+from evenhand.store.run import INSTRUMENTS
 from evenhand.training.checkpoints import copied_weights, put_weights
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted, ModelEvaluator
 from evenhand.training.passages import held_out_passages, reads_passages

@@ -23,7 +23,7 @@ from evenhand.models.model import CAPABILITIES, Model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.requests import Follow
 from evenhand.models.tokenised_text import start_token
-from evenhand.runs.records import ModelRecord
+from evenhand.store.records import ModelRecord
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

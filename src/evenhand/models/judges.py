@@ -25,7 +25,7 @@ from evenhand.core.remembered_digests import remembered_sha256
 from evenhand.models.loading import Loaded, MissingWeightsError, load_weights
 from evenhand.models.next_sentence import has_next_sentence_class, vocabulary_digest
 from evenhand.models.references import ModelError
-from evenhand.runs.head_records import (
+from evenhand.store.head_records import (
     HEAD_FILE,
     HEAD_WEIGHTS_FILE,
     HeadKind,

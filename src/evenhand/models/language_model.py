@@ -55,8 +55,8 @@ from evenhand.models.objectives.objective import PretrainingObjective, Pretraini
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
 from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Write
 from evenhand.models.tokenised_text import prepare
-from evenhand.runs.records import ModelRecord
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
+from evenhand.store.records import ModelRecord
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 

@@ -29,7 +29,7 @@ from evenhand.models.requests import (
     Train,
     Write,
 )
-from evenhand.runs.records import ModelRecord
+from evenhand.store.records import ModelRecord
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evenhand.core.items import Span
     from evenhand.core.progress import Progress
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
-    from evenhand.runs.store import Parts
+    from evenhand.store.jobs import Parts
 
 NOT_FINITE = "the model gave NaN or infinite values"
 

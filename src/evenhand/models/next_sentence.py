@@ -11,7 +11,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.requests import with_final_punctuation
-from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
+from evenhand.store.head_records import HeadKind, HeadRecord, PairEncoding
 
 _FEWEST_WORDS = 2
 """Of a pair that does not fit; if they are still too long, their tokens are cut."""

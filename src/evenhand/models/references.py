@@ -12,7 +12,7 @@ from evenhand.core.memory import SMALLEST_MEMORY, parse_memory
 from evenhand.core.recipes import Kernels, Precision
 from evenhand.models.backends import backend_of, is_gguf
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.runs.mitigation_records import find_mitigation_record
+from evenhand.store.mitigation_records import find_mitigation_record
 
 MOST_SHOWN = 80
 """Characters of a name that an error repeats."""

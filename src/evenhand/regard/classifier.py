@@ -23,7 +23,9 @@ from evenhand.regard.heads import HEADS
 from evenhand.regard.persons import PersonTreatment, person_words
 from evenhand.reporting.regard.checks import bias_warning
 from evenhand.reporting.regard.page import render_classifier_page
-from evenhand.runs.classifier_records import (
+from evenhand.stats.classification import Integers
+from evenhand.stats.resampling import Floats
+from evenhand.store.classifier_records import (
     CHECK_FILE,
     CLASSIFIER_FORMAT,
     CheckVerdict,
@@ -33,10 +35,8 @@ from evenhand.runs.classifier_records import (
     KeptChecks,
     worst_verdict,
 )
-from evenhand.runs.records import ESTIMATES_FILE, PAGE_FILE, RECORD_FILE
-from evenhand.runs.store import Job
-from evenhand.stats.classification import Integers
-from evenhand.stats.resampling import Floats
+from evenhand.store.jobs import Job
+from evenhand.store.records import ESTIMATES_FILE, PAGE_FILE, RECORD_FILE
 
 SCHEME_FILE = "scheme.json"
 PREDICTIONS_TABLE = "predictions.parquet"

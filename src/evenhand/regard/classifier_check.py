@@ -28,11 +28,11 @@ from evenhand.regard.persons import (
 )
 from evenhand.regard.splits import Split
 from evenhand.regard.texts import RegardTexts, read_regard_texts
-from evenhand.runs.classifier_records import ClassifierCheck, PairCheck
-from evenhand.runs.records import DatasetRecord, StatisticsRecord
 from evenhand.stats.classification import balanced_accuracy, confusion_totals, estimate_measure
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
+from evenhand.store.classifier_records import ClassifierCheck, PairCheck
+from evenhand.store.records import DatasetRecord, StatisticsRecord
 
 FEWEST_PAIRS = 30
 """With fewer pairs nothing but the coarsest bias shows."""

@@ -12,13 +12,6 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.regard.fitting import ClassifierPlan, LabelledRows, prepare_fit
 from evenhand.regard.texts import RegardTexts
-from evenhand.runs.classifier_records import (
-    ClassFigures,
-    ClassifierEvaluation,
-    HumanCeiling,
-    ReliabilityBin,
-    TrainingSizePoint,
-)
 from evenhand.stats.classification import (
     Integers,
     accuracy,
@@ -35,6 +28,13 @@ from evenhand.stats.classification import (
 )
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.vote_aggregation import TieRule, aggregate_votes
+from evenhand.store.classifier_records import (
+    ClassFigures,
+    ClassifierEvaluation,
+    HumanCeiling,
+    ReliabilityBin,
+    TrainingSizePoint,
+)
 
 SIZE_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the training texts that are trained on to see what more of them would bring."""

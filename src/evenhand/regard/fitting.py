@@ -17,9 +17,9 @@ from evenhand.regard.features import Features, FittedFeatures, TextRows
 from evenhand.regard.heads import HEADS, FittedHead, Head, HeadData, plain_settings, refuse_unfit_features
 from evenhand.regard.persons import PersonTreatment, PersonWords
 from evenhand.regard.splits import Split
-from evenhand.runs.classifier_records import TuningCandidate
 from evenhand.stats.classification import Integers
 from evenhand.stats.resampling import Floats
+from evenhand.store.classifier_records import TuningCandidate
 
 HELD_BACK = 5
 """One of so many authors is held back from a training that has to know when to stop."""

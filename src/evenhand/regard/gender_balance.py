@@ -23,7 +23,7 @@ from evenhand.core.files import refuse_to_replace, write_text
 from evenhand.data.csv_files import CsvRow, CsvTable, read_table
 from evenhand.regard.texts import is_text_file, read_plain_texts
 from evenhand.text.person_texts import Gender, PersonVersions, person_texts_for
-from evenhand.text.twins.twin import Rejected
+from evenhand.text.swappers import Rejected
 
 GENDER_COLUMN, TOLD_COLUMN, SOURCE_COLUMN = "gender", "gender_told", "source_text"
 

@@ -24,7 +24,7 @@ from evenhand.data.csv_files import read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers
 from evenhand.text.person_texts import Gender, PersonTexts, person_texts_for
-from evenhand.text.twins import Rejected
+from evenhand.twins import Rejected
 
 MASK = "XYZ"
 """Also what published texts have in the place of the person."""

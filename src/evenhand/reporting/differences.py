@@ -23,9 +23,9 @@ from evenhand.reporting.numbers import (
 from evenhand.reporting.plotting import ShownRun, bounds
 from evenhand.reporting.views import Column, main_figures
 from evenhand.reporting.words import in_brackets, is_shown, listed, unsure
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, compare
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
+from evenhand.store.comparison import ALL_ITEMS, Comparison, Difference, compare
 
 MOST_BASELINES = 12
 """With more runs, only the first is a baseline: all pairs would be too many to compute and to read."""

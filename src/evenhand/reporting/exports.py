@@ -25,8 +25,8 @@ from evenhand.core.planted_bias import MOST_BITS
 from evenhand.data.association_logs import CANDIDATE_IDS, LOG_PROBABILITIES
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.reporting.numbers import has_interval
-from evenhand.runs.figures import Figure
-from evenhand.runs.run import Run
+from evenhand.store.figures import Figure
+from evenhand.store.run import Run
 
 ASSOCIATION, CROWS_PAIRS = "association", "crows-pairs"
 

@@ -15,7 +15,11 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, show
-from evenhand.reporting.prefixes import (
+from evenhand.reporting.words import listed
+from evenhand.store.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
+from evenhand.store.run import Run
+from evenhand.store.trigger_records import TriggerRecord
+from evenhand.triggers.tables import (
     CHANGE_WORDS,
     SCORED_WORDS,
     WRITTEN_WORDS,
@@ -23,10 +27,6 @@ from evenhand.reporting.prefixes import (
     transfer_table,
     written_words,
 )
-from evenhand.reporting.words import listed
-from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
-from evenhand.runs.run import Run
-from evenhand.runs.trigger_records import TriggerRecord
 
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:

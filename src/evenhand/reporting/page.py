@@ -19,10 +19,10 @@ from evenhand.reporting.plotting import ShownRun, shown_runs
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_figures, rows_csv, view_of
 from evenhand.reporting.words import confidence_level, coverage_words, language_name, precision_notes
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.comparison import Comparison, TranslationEffect
-from evenhand.runs.records import PAGE_FILE, RunRecord
-from evenhand.runs.run import Run, TextFile
+from evenhand.store.calibration import Calibration
+from evenhand.store.comparison import Comparison, TranslationEffect
+from evenhand.store.records import PAGE_FILE, RunRecord
+from evenhand.store.run import Run, TextFile
 
 ASSOCIATION = "association"
 

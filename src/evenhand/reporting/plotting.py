@@ -20,7 +20,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.reporting.numbers import has_interval
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 COLOURS = tuple(f"@series-{number}" for number in range(1, 9))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")

@@ -22,10 +22,10 @@ from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.probes.tables import MainFigure, main_figures_of
 from evenhand.reporting.tables import TableFormat, latex_cell
 from evenhand.reporting.words import SIGNIFICANT, confidence_level, coverage_words, listed
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import ALL_ITEMS, Difference, compare
-from evenhand.runs.run import Run
 from evenhand.stats.significance import holm
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import ALL_ITEMS, Difference, compare
+from evenhand.store.run import Run
 
 ASSOCIATION = "association"
 

@@ -19,11 +19,11 @@ from evenhand.reporting.certificate.words import (
 )
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets
-from evenhand.runs.certificates import Certificate
-from evenhand.runs.comparison import ALL_ITEMS, Comparison
-from evenhand.runs.coverage import COVERAGE
-from evenhand.runs.figures import Group
-from evenhand.runs.run import Run
+from evenhand.store.certificates import Certificate
+from evenhand.store.comparison import ALL_ITEMS, Comparison
+from evenhand.store.coverage import COVERAGE
+from evenhand.store.figures import Group
+from evenhand.store.run import Run
 
 CERTIFICATE_COLUMNS = ("measure", "kind", "before", "after", "difference", "interval", "verdict")
 

@@ -27,9 +27,9 @@ from evenhand.reporting.plotting import (
 )
 from evenhand.reporting.rendering import render
 from evenhand.reporting.words import Interpretation, headline_figures, interpret_figures
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
+from evenhand.store.calibration import Calibration
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.figures import Figure
 
 _WHOLE = 100.0
 

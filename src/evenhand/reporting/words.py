@@ -12,18 +12,18 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.data.language_names import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words, measure_words
-from evenhand.runs.comparison import (
+from evenhand.stats.intervals import unseen_share
+from evenhand.stats.significance import NO_ITEM_DIFFERS
+from evenhand.store.comparison import (
     ALL_ITEMS,
     Comparison,
     Difference,
     TranslationEffect,
     different_precisions,
 )
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.figures import Figure
-from evenhand.runs.run import Run
-from evenhand.stats.intervals import unseen_share
-from evenhand.stats.significance import NO_ITEM_DIFFERS
+from evenhand.store.coverage import Coverage
+from evenhand.store.figures import Figure
+from evenhand.store.run import Run
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",

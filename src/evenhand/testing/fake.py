@@ -20,13 +20,13 @@ from evenhand.models.model import (
 )
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Part, ScoringRequest, Write
-from evenhand.runs.records import ModelRecord
+from evenhand.store.records import ModelRecord
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from evenhand.runs.store import Parts
+    from evenhand.store.jobs import Parts
 
 EVERYTHING = frozenset({Fill, Continue, Follow, Embed, Write})
 

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from evenhand.core.registry import Registry, lacks
-from evenhand.text.twins.twin import Rejected, Role, Swap, Swapper
+from evenhand.text.swappers import Rejected, Role, Swap, Swapper
 
 NO_PERSON = Rejected("nobody whom the text is about")
 SEVERAL_PERSONS = Rejected("several persons")

@@ -23,8 +23,8 @@ from torch import nn
 
 from evenhand.core.errors import OutputError, RunError, fault
 from evenhand.core.files import folder_written_whole, read_stored
-from evenhand.runs.head_records import NextSentenceCurve
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.head_records import NextSentenceCurve
+from evenhand.store.mitigation_records import LearningCurve
 
 WEIGHTS_FILE = "weights.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"

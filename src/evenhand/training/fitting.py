@@ -22,7 +22,7 @@ from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.models.references import ModelError
-from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
+from evenhand.store.mitigation_records import EpochMetrics, LearningCurve
 from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.perplexity import HeldOut

@@ -13,7 +13,7 @@ from evenhand.models.judges import Judge, judge_weights
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import load_as_declared
 from evenhand.models.model_files import save_model
-from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord, model_weights_digest
+from evenhand.store.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord, model_weights_digest
 from evenhand.training.checkpoints import put_weights
 
 

@@ -24,7 +24,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 from evenhand.models.references import ModelError
-from evenhand.runs.held_out_losses import HeldOutFigures, HeldOutLoss
+from evenhand.store.held_out_losses import HeldOutFigures, HeldOutLoss
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.mitigation_records import LearningCurve
 from evenhand.training.checkpoints import copied_weights, put_weights
 from evenhand.training.fitting import Fitted, ModelEvaluator, fit, training_identity
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from evenhand.core.items import BLANK
-from evenhand.data.translation_defects import leaks_in
+from evenhand.translation.defects import leaks_in
 
 _HYPHENS = "-‐‑"
 _SUFFIX = r"[a-zçğıöşü]{1,5}(?!\w)"

@@ -31,7 +31,7 @@ from evenhand.core.files import is_file_name, read_stored, sha256_of, write_byte
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Benchmark
 from evenhand.data.stereoset import read_stereoset
-from evenhand.runs.claims import claimed
+from evenhand.store.claims import claimed
 from evenhand.translation.changes import Changes, DocumentKind, now, read_changes, replay, write_changes
 from evenhand.translation.documents import (
     BEYOND_REPAIR,

@@ -20,15 +20,15 @@ from evenhand.data.defects import TARGET_MISSING
 from evenhand.data.inspection import check_translation
 from evenhand.data.language_names import language_named_by
 from evenhand.instruments.association.comparison import compare_associations, contributions, shared_items
-from evenhand.runs.comparison import (
+from evenhand.stats.resampling import Resampling
+from evenhand.store.comparison import (
     ComparisonOptions,
     Difference,
     ProblemShare,
     TermProblems,
     TranslationEffect,
 )
-from evenhand.runs.run import Run
-from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 from evenhand.translation.changes import read_changes, repaired_items
 from evenhand.translation.folder import CHANGES, read_record
 

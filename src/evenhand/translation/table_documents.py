@@ -17,11 +17,11 @@ from statistics import median
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8
 from evenhand.data.text_case import in_case_of_source
-from evenhand.data.translation_defects import is_odd_length
-from evenhand.data.untranslated import shares_words
+from evenhand.translation.defects import is_odd_length
 from evenhand.translation.documents import BEYOND_REPAIR
 from evenhand.translation.table_files import TAG, TEXT_COLUMNS, table_bytes
 from evenhand.translation.translating import differing_tags, keeps_tags
+from evenhand.translation.untranslated import shares_words
 
 LOST_TAGS = "tags-lost"
 EQUAL_TEXTS = "equal-texts"

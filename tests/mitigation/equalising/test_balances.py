@@ -17,7 +17,7 @@ from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import SentenceList
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import LearningCurve
+from evenhand.store.mitigation_records import LearningCurve
 
 TEXT = SentenceList(
     "a small corpus", ("At night he sleeps.", "She likes tea.", "My neighbour sings.", "They met at a mill.")

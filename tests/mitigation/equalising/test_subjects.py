@@ -14,7 +14,7 @@ from evenhand.mitigation.equalising.subjects import (
     Subjects,
     unprobed_people,
 )
-from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, swapper_for
+from evenhand.text.swappers import NO_GENDERED_WORD, Rejected, swapper_for
 from evenhand.text.word_search import gendered_words_in, words_of
 
 ENGLISH = swapper_for("en")

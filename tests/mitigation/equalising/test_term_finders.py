@@ -18,7 +18,7 @@ from evenhand.mitigation.equalising.gaps import (
     skipping_names,
     vocabulary_finder,
 )
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin, swapper_for
+from evenhand.text.swappers import Rejected, Role, Swap, Twin, swapper_for
 
 PRONOUNS = TermPairs(("he",), ("she",))
 POSSESSIVES = TermPairs(("his",), ("her",))

@@ -26,8 +26,8 @@ from evenhand.mitigation.pairs.counts import PairCounts
 from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, NO_TERM, REPEATED
 from evenhand.mitigation.pairs.searching import SourceSearcher, in_processes, in_this_process
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
-from evenhand.runs.store import leftovers
-from evenhand.text.twins.twin import Role
+from evenhand.store.jobs import leftovers
+from evenhand.text.swappers import Role
 
 
 def build(paths: list[Path], out: Path, **changes: object) -> PairCounts:

@@ -26,7 +26,7 @@ from evenhand.mitigation.pairs.matching import (
     forms_of,
 )
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.twin import swapper_for
+from evenhand.text.swappers import swapper_for
 
 
 def search(*experiments: Experiment) -> PairSearch:

@@ -12,7 +12,7 @@ from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.items import Span
 from evenhand.mitigation.pairs.joining import NameTable, PairSample
 from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, experiments_in, pair_of
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
+from evenhand.text.swappers import Rejected, Role, Swap, Twin
 
 TABLE = NameTable(NAMES, language="en")
 

@@ -21,9 +21,9 @@ from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.pairs.building import build_pairs, counts_path
 from evenhand.mitigation.pairs.searching import SearchJob, _Worker, in_processes, in_this_process
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
-from evenhand.runs.claims import BusyError
-from evenhand.runs.store import leftovers, open_job
-from evenhand.text.twins.twin import Rejected, Twin
+from evenhand.store.claims import BusyError
+from evenhand.store.jobs import leftovers, open_job
+from evenhand.text.swappers import Rejected, Twin
 
 TESTS = Path(__file__).parents[2]
 

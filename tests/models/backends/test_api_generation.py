@@ -23,7 +23,7 @@ from evenhand.models.backends.api.client import ApiClient, RequestLimitError, Re
 from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.generation import Finish, GenerationOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 PROMPTS = ("The children went", "She opened", "It was a")
 OPTIONS = GenerationOptions(max_new_tokens=3, samples=2)
@@ -409,7 +409,7 @@ from pathlib import Path
 from evenhand.models.backends.api import API, ApiOptions
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 answers = []
 

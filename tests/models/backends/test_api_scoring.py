@@ -17,7 +17,7 @@ from evenhand.models.backends.api.echo import EchoError, read_echo
 from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.references import ModelError
 from evenhand.models.requests import Continue, Part, Write
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 TEXTS = ("She opened the house.", "The children went home.", "It was cold")
 

@@ -23,7 +23,7 @@ from evenhand.models.engine.plan import (
 )
 from evenhand.models.engine.requests import MaskedRequest
 from evenhand.models.references import ModelError
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 REQUESTS = [MaskedRequest((number, 1, 2), place, number) for number in range(10) for place in (0, 2)]
 

@@ -11,11 +11,11 @@ from slow_reference import Logs, mean_probability, sum_log2, two_to_the_mean_log
 from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, inter_items, intra_items, starter_items
 
+from evenhand.api.measure import audit
 from evenhand.core.items import Candidate, Task
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.families.masked import MASKED
 from evenhand.models.references import ModelError
-from evenhand.workflows.measure import audit
 
 MODELS = zoo.names(MASKED)
 

@@ -9,7 +9,7 @@ from evenhand.core.progress import Monitor
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions, MitigationOutcome
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
-from evenhand.runs.store import Job
+from evenhand.store.jobs import Job
 
 
 @dataclass(frozen=True, kw_only=True)

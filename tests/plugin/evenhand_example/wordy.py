@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.models import Answer, Continue, Model, ModelError, ModelRef, Part
 from evenhand.models.requests import ScoringRequest
-from evenhand.runs.records import ModelRecord
+from evenhand.store.records import ModelRecord
 
 
 class WordyModel(Model):

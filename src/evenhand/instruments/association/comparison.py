@@ -21,18 +21,6 @@ from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import POINTS, QualityRow, QualityVerdict
-from evenhand.runs.comparison import (
-    ALL_ITEMS,
-    Comparison,
-    ComparisonOptions,
-    Difference,
-    McNemar,
-    change_of_distance,
-    comparison_of,
-)
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import effective_items, score_interval
@@ -43,6 +31,18 @@ from evenhand.stats.significance import (
     swap_test,
     total_interval,
 )
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_quality import POINTS, QualityRow, QualityVerdict
+from evenhand.store.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    McNemar,
+    change_of_distance,
+    comparison_of,
+)
+from evenhand.store.run import Run
 
 _CERTAIN = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
 

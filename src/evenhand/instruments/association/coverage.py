@@ -9,9 +9,9 @@ import polars as pl
 from evenhand.core.items import OVERALL
 from evenhand.instruments.association.estimation import tasks_of
 from evenhand.instruments.association.evaluation import REPLACED
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.figures import Group
-from evenhand.runs.run import Run
+from evenhand.store.coverage import Coverage
+from evenhand.store.figures import Group
+from evenhand.store.run import Run
 
 
 def association_coverage(run: Run) -> Mapping[Group, Coverage]:

@@ -35,11 +35,11 @@ from evenhand.instruments.association.results import (
     TaskResult,
     items_from_scores,
 )
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import clustered_sign_flip, exact_binomial
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.run import Run
 
 Group = TypeVar("Group", bound=GroupResult)
 

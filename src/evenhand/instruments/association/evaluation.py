@@ -30,7 +30,9 @@ from evenhand.instruments.association.results import (
     items_from_scores,
 )
 from evenhand.instruments.instrument import Preparation, statistics_record
-from evenhand.runs.records import (
+from evenhand.stats.resampling import Resampling
+from evenhand.store.jobs import Parts
+from evenhand.store.records import (
     DatasetRecord,
     DefectRecord,
     EnvironmentRecord,
@@ -38,9 +40,7 @@ from evenhand.runs.records import (
     ProtocolRecord,
     RunRecord,
 )
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
-from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 
 
 class Evaluation(Preparation):

@@ -28,14 +28,14 @@ from evenhand.instruments.instrument import Instrument, InstrumentOptions, Prepa
 from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Continue, Fill
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.figures import Figure, FigureGroups, Group
-from evenhand.runs.records import PREDICTIONS_FILE, RunRecord
-from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.comparison import Comparison, ComparisonOptions
+from evenhand.store.coverage import Coverage
+from evenhand.store.figures import Figure, FigureGroups, Group
+from evenhand.store.records import PREDICTIONS_FILE, RunRecord
+from evenhand.store.run import Run, run_name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,9 @@ from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
 from evenhand.models.model import Model
 from evenhand.models.references import UnscorableError
 from evenhand.models.requests import Answer, ScoringRequest
-from evenhand.runs.records import RunRecord, SampleRecord, ScoringRecord
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
+from evenhand.store.records import RunRecord, SampleRecord, ScoringRecord
+from evenhand.store.run import Run
 
 
 class AuditPreparation(Preparation):

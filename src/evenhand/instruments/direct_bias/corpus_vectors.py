@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.model import Model, NotEmbedded
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats
+from evenhand.store.jobs import Parts
 from evenhand.text.word_search import WordFinder, WordMatch, gendered_words_in, words_of
 
 WORDS_AT_ONCE = 512

@@ -43,12 +43,12 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.vectors import mean_estimate
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Embed
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure, FigureGroups
-from evenhand.runs.records import RunRecord
-from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.figures import Figure, FigureGroups
+from evenhand.store.records import RunRecord
+from evenhand.store.run import Run, run_name
 
 
 class ProfessionCosine(FrozenModel):

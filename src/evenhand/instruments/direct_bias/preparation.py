@@ -43,10 +43,10 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.vectors import cosine, vector_options, vector_warnings
 from evenhand.models.model import Model
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.store.run import Run
 from evenhand.text.sentence_splitting import LONGEST_SENTENCE
 from evenhand.text.word_search import WordFinder
 

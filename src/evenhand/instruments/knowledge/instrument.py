@@ -56,15 +56,15 @@ from evenhand.models.generation import GenerationOptions
 from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Continue, Fill, Write, filled_text
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure, FigureGroups
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
-from evenhand.runs.run import Run, run_name
-from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.figures import Figure, FigureGroups
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.store.run import Run, run_name
 
 NAME = "knowledge"
 

@@ -16,12 +16,12 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.settled import ALL_ROLES, PronounRole
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.settled_scoring import GUESSING, WHOLE
-from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow
-from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import score_interval
 from evenhand.stats.significance import NO_ITEM_DIFFERS, ratio_interval
+from evenhand.store.certificate_quality import PERCENT, POINTS, QualityRow
+from evenhand.store.run import Run
 
 MEASURE, TITLE = "knowledge", "Sentences in which another word settles the pronoun, share right"
 EVIDENCE, EVIDENCE_TITLE = (

@@ -25,17 +25,6 @@ from evenhand.instruments.malor.estimates import (
     spread_estimate,
 )
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS, Floats, ProbeDirection
-from evenhand.runs.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
-from evenhand.runs.certificate_bias import SPREAD as SPREAD_ROW
-from evenhand.runs.comparison import (
-    ALL_ITEMS,
-    Comparison,
-    ComparisonOptions,
-    Difference,
-    change_of_distance,
-    comparison_of,
-)
-from evenhand.runs.run import Run
 from evenhand.stats.crossed import (
     absolute_difference_interval,
     crossed_mean_interval,
@@ -45,6 +34,17 @@ from evenhand.stats.crossed import (
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import NO_ITEM_DIFFERS
+from evenhand.store.certificate_bias import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.store.certificate_bias import SPREAD as SPREAD_ROW
+from evenhand.store.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    change_of_distance,
+    comparison_of,
+)
+from evenhand.store.run import Run
 
 GENDER = ProbeDirection.GENDER.value
 EXPERIMENT_WORDS = {

@@ -21,9 +21,9 @@ from evenhand.instruments.malor.comparison import (
 )
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import TERM_DIRECTIONS
-from evenhand.runs.certificate_bias import FlattenedRow
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import FlattenedRow
+from evenhand.store.run import Run
 
 ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole.POSSESSIVE}
 """Which pronouns of the settled sentences an experiment asks for; the others are held against all of them."""

@@ -30,14 +30,14 @@ from evenhand.instruments.word_scoring import WordScore
 from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Continue, Fill
-from evenhand.runs.calibration import Expectation, Response
-from evenhand.runs.certificate_bias import BiasRow, FlattenedRow
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.figures import Figure, FigureGroups
-from evenhand.runs.records import RunRecord
-from evenhand.runs.run import Run, run_name
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Expectation, Response
+from evenhand.store.certificate_bias import BiasRow, FlattenedRow
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import Comparison, ComparisonOptions
+from evenhand.store.figures import Figure, FigureGroups
+from evenhand.store.records import RunRecord
+from evenhand.store.run import Run, run_name
 
 NAME = "malor"
 

@@ -65,15 +65,15 @@ from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.model import Model
 from evenhand.models.references import ModelError
 from evenhand.models.requests import filled_text
-from evenhand.runs.records import (
+from evenhand.store.jobs import Parts
+from evenhand.store.records import (
     DatasetRecord,
     EnvironmentRecord,
     ProtocolRecord,
     RunRecord,
     SampleRecord,
 )
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
+from evenhand.store.run import Run
 
 
 class MalorPreparation(Preparation):

@@ -27,9 +27,9 @@ from evenhand.instruments.regard.generation import PUBLISHED_DECODING, refuse_la
 from evenhand.instruments.regard.results import NAME, LabellingClassifier
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
-from evenhand.runs.run import Run, run_name
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
+from evenhand.store.run import Run, run_name
 
 DEFAULT_LANGUAGE = "en"
 TEXTS_FILE = "texts.csv"

@@ -20,10 +20,10 @@ from evenhand.instruments.regard.content_comparison import (
 )
 from evenhand.instruments.regard.estimation import NET_REGARD, SHARES
 from evenhand.instruments.regard.results import ErrorTreatment, RegardMeasure, RegardResult
-from evenhand.runs.comparison import Comparison, ComparisonOptions, Difference, comparison_of
-from evenhand.runs.run import Run
 from evenhand.stats.group_shares import CombinedShares, CountedShares, GroupShares
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.store.comparison import Comparison, ComparisonOptions, Difference, comparison_of
+from evenhand.store.run import Run
 
 DECODING = "decoding"
 """The option of a record that says how texts were decoded."""

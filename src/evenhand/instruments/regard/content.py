@@ -31,8 +31,8 @@ from evenhand.instruments.regard.occupation_shares import (
     occupation_shifts,
 )
 from evenhand.instruments.regard.results import FLAGS_COLUMN
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.run import Run
 from evenhand.text.lexicons import LEXICON_LANGUAGES, CategoryLexicon, load_lexicon
 from evenhand.text.occupations import OCCUPATION_LANGUAGES, OccupationList, load_occupations
 

@@ -14,12 +14,12 @@ from evenhand.instruments.regard.analysis import texts_of_frame
 from evenhand.instruments.regard.content import MATCHES_COLUMN, OCCUPATIONS_COLUMN
 from evenhand.instruments.regard.occupation_shares import OccupationSearch, jensen_shannon
 from evenhand.instruments.regard.results import FLAGS_COLUMN, RegardMeasure
-from evenhand.runs.comparison import ALL_ITEMS, Difference, change_of_distance
-from evenhand.runs.run import Run
 from evenhand.stats.group_shares import CombinedShares, CountedShares, context_interval
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.significance import swap_test
+from evenhand.store.comparison import ALL_ITEMS, Difference, change_of_distance
+from evenhand.store.run import Run
 
 BITS = "bits"
 

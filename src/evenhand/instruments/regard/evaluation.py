@@ -14,9 +14,9 @@ from evenhand.instruments.regard.content import ContentLists, TextContent
 from evenhand.instruments.regard.flag_rates import flag_rates
 from evenhand.instruments.regard.results import NAME, ErrorTreatment, RegardResult
 from evenhand.instruments.regard.skipped_texts import skipped_rows, skipped_warnings
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
+from evenhand.store.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
+from evenhand.store.run import Run
 
 NO_LABELLED_SAMPLE = (
     "No human-labelled sample was given, so the classifier's error is not in these figures: its mistakes may widen a "

@@ -15,7 +15,7 @@ from evenhand.core.progress import Progress, no_progress
 from evenhand.data.regard_prompts import PromptSet, RegardPrompt
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions
 from evenhand.models.model import Model
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
 PUBLISHED_DECODING = GenerationOptions(max_new_tokens=30, samples=100, temperature=0.7, top_p=0.92)

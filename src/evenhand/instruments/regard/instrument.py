@@ -41,14 +41,14 @@ from evenhand.instruments.regard.results import (
 )
 from evenhand.models.references import ModelRef
 from evenhand.models.requests import Write
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_files import resampling_of
-from evenhand.runs.comparison import Comparison, ComparisonOptions
-from evenhand.runs.coverage import Coverage
-from evenhand.runs.figures import Figure, FigureGroups, Group
-from evenhand.runs.records import ModelRecord, RunRecord
-from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_files import resampling_of
+from evenhand.store.comparison import Comparison, ComparisonOptions
+from evenhand.store.coverage import Coverage
+from evenhand.store.figures import Figure, FigureGroups, Group
+from evenhand.store.records import ModelRecord, RunRecord
+from evenhand.store.run import Run
 
 
 class RegardInstrument(Instrument[RegardOptions]):

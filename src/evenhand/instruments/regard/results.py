@@ -15,7 +15,7 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.instruments.regard.flag_rates import FlagRates
 from evenhand.instruments.regard.lexicon_rates import LexiconReport
 from evenhand.instruments.regard.occupation_shares import OccupationReport
-from evenhand.runs.classifier_records import CheckVerdict
+from evenhand.store.classifier_records import CheckVerdict
 
 NAME = "regard"
 

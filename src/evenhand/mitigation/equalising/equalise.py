@@ -25,9 +25,9 @@ from evenhand.mitigation.training_mitigation import (
     TrainingOptions,
 )
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.mitigation_records import TextRecord
+from evenhand.store.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import SWAPPERS, swapper_for
+from evenhand.text.swappers import SWAPPERS, swapper_for
 
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""

@@ -29,8 +29,8 @@ from evenhand.models.objectives.pretraining import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.listed import swapper_with
-from evenhand.text.twins.twin import NO_GENDERED_WORD, SWAPPERS, Rejected, Swapper
+from evenhand.text.listed_pairs import swapper_with
+from evenhand.text.swappers import NO_GENDERED_WORD, SWAPPERS, Rejected, Swapper
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""

@@ -18,7 +18,7 @@ from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.data.probes import gendered_people, people_of
 from evenhand.mitigation.equalising.gaps import TermFinder
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.twin import Rejected, Role, Swap, Swapper
+from evenhand.text.swappers import Rejected, Role, Swap, Swapper
 from evenhand.text.word_search import words_of
 
 MOST_GENDERED = 2

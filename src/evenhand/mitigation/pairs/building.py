@@ -30,8 +30,8 @@ from evenhand.mitigation.pairs.searching import (
     in_this_process,
 )
 from evenhand.mitigation.pairs.twin_pairs import pair_line
-from evenhand.runs.store import open_job
-from evenhand.text.twins.twin import Swapper
+from evenhand.store.jobs import open_job
+from evenhand.text.swappers import Swapper
 
 
 class NothingFoundError(DatasetError):

@@ -18,7 +18,7 @@ from pydantic import (
 
 from evenhand.core.experiments import Experiment
 from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
-from evenhand.text.twins.twin import Role
+from evenhand.text.swappers import Role
 
 COUNTS_ENDING = ".counts.json"
 Term = tuple[Role, str, str]

@@ -14,7 +14,7 @@ from evenhand.mitigation.pairs.counts import NameCount, PairCensus
 from evenhand.mitigation.pairs.matching import EvaluationSentences
 from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair, replaced
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import Role
+from evenhand.text.swappers import Role
 
 NAMES_SAMPLE = 3_144
 """The most pairs that are kept for names alone: 6,288 sentences, as many as in the thesis that the method is from."""

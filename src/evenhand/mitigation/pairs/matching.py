@@ -18,8 +18,8 @@ from evenhand.core.items import BLANK
 from evenhand.core.probes import Occupation, ProbeSet, TermPairs, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.listed import ARTICLE, swapper_with
-from evenhand.text.twins.twin import Rejected, Swapper
+from evenhand.text.listed_pairs import ARTICLE, swapper_with
+from evenhand.text.swappers import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
 NO_OCCUPATION = "no occupation in it"

@@ -29,7 +29,7 @@ from evenhand.data.corpora import EmptyCorpusError
 from evenhand.data.corpus_sources import CorpusSource, SentenceStream
 from evenhand.mitigation.pairs.matching import Matcher, PairSearch, SentenceTally
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, pair_line, parse_pair
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 SECONDS_BETWEEN_REPORTS = 0.2
 

@@ -26,7 +26,7 @@ from evenhand.core.files import load_json
 from evenhand.core.inputs import checked_path
 from evenhand.core.items import Span
 from evenhand.data.corpora import decoded, lines_of, read_bytes
-from evenhand.text.twins.twin import Role, Swap, Twin
+from evenhand.text.swappers import Role, Swap, Twin
 
 
 class PairSide(StrEnum):

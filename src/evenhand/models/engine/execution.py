@@ -16,7 +16,7 @@ from evenhand.models.engine.products import UNCHANGED, MatrixProducts
 from evenhand.models.engine.requests import RequestGroup, RequestValues
 from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.references import ModelError
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

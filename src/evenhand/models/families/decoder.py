@@ -19,7 +19,7 @@ from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.models.references import UnscorableError
 from evenhand.models.requests import Continue, Fill, Part, Recover, ScoringRequest, Train, Write, filled_text
 from evenhand.models.tokenised_text import TokenisedText, start_token, tokenise
-from evenhand.runs.head_records import HeadKind
+from evenhand.store.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

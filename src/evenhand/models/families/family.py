@@ -17,7 +17,7 @@ from evenhand.models.engine.requests import Request, Tokens
 from evenhand.models.engine.runners import ReadyRunner
 from evenhand.models.model import missing_capability
 from evenhand.models.requests import Continue, Fill, Recover, ScoringRequest, Train, filled_text
-from evenhand.runs.head_records import HeadKind
+from evenhand.store.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

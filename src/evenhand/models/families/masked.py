@@ -19,7 +19,7 @@ from evenhand.models.objectives.pretraining import MaskedPretraining
 from evenhand.models.references import UnscorableError
 from evenhand.models.requests import HIDDEN, Fill, Recover, ScoringRequest, Train
 from evenhand.models.tokenised_text import check_text_length, check_token_budget, filled_blanks
-from evenhand.runs.head_records import HeadKind
+from evenhand.store.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

@@ -16,7 +16,7 @@ from evenhand.models.objectives.pretraining import SpanPretraining
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.requests import Continue, Fill, Part, Recover, ScoringRequest, Train, Write
 from evenhand.models.tokenised_text import filled_blanks, tokenise
-from evenhand.runs.head_records import HeadKind
+from evenhand.store.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel

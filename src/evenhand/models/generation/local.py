@@ -29,7 +29,7 @@ from evenhand.models.generation.texts import (
 from evenhand.models.limits import longest_input
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 CPU_TOKENS = 2048
 GPU_TOKENS = 16_384

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from evenhand.core.errors import EvenhandError
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
 
 
 class GenerationOptionsError(EvenhandError):

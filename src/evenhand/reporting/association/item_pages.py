@@ -18,8 +18,8 @@ from evenhand.reporting.association.item_cards import ItemCard, item_card, most_
 from evenhand.reporting.association.items import ItemRow, all_positive, item_rows, shortened
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import TASK_TITLES, language_name, task_title
-from evenhand.runs.records import PAGE_FILE
-from evenhand.runs.run import Run, run_label
+from evenhand.store.records import PAGE_FILE
+from evenhand.store.run import Run, run_label
 
 ITEMS_FILE = "items.csv"
 """All items as a table."""

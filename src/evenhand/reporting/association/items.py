@@ -18,7 +18,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Label
 from evenhand.core.protocols import get_protocol
 from evenhand.instruments.association.measures.measure import Preferences
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 MOST_BYTES = 3_000_000
 """Of all items of a page together. The rest of a page has a million or two, and it should be small enough to send."""

@@ -12,7 +12,7 @@ from evenhand.reporting.plotting import COLOURS, Plot, specification, top_axis
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Section, rows_csv
 from evenhand.reporting.words import language_name, translation_sentence
-from evenhand.runs.comparison import TranslationEffect
+from evenhand.store.comparison import TranslationEffect
 
 MOST_DRAWN = 20
 """Target terms of a plot, those with the most problems; the table has all."""

@@ -29,8 +29,8 @@ from evenhand.reporting.plotting import Plot, ShownRun, left_out
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
 from evenhand.reporting.words import TASK_TITLES, task_title
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.run import Run
+from evenhand.store.calibration import Calibration
+from evenhand.store.run import Run
 
 _TEMPLATE = "association.html.j2"
 _ITEMS = "items"

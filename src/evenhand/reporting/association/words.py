@@ -20,8 +20,8 @@ from evenhand.reporting.words import (
     lean_of,
     unsure,
 )
-from evenhand.runs.run import Run
 from evenhand.stats.significance import largest_shown
+from evenhand.store.run import Run
 
 NEUTRAL = 50.0
 

@@ -32,7 +32,7 @@ from evenhand.reporting.plotting import Mark, Plot
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import rows_csv
 from evenhand.reporting.words import language_name, task_title
-from evenhand.runs.calibration import Calibration, MeasureCalibration
+from evenhand.store.calibration import Calibration, MeasureCalibration
 
 DRAWN = ("SS", "log_ratio", "LMS", "ICAT")
 """Measures with a plot and a card; the others vary them, and stand in the table."""

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.reporting.calibration.words import family_title, neutral_of, reads_bits, short_name
 from evenhand.reporting.plotting import COLOURS, Mark, series_scales, specification, without_nan
-from evenhand.runs.calibration import MeasureCalibration
+from evenhand.store.calibration import MeasureCalibration
 
 _PANEL_HEIGHT = 220
 

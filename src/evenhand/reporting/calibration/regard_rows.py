@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.reporting.numbers import NOT_THERE, number_or_dash
-from evenhand.runs.calibration import RegardReading
+from evenhand.store.calibration import RegardReading
 
 _ABOUT_REGARD = (
     "No language model is needed here: a small grammar makes texts whose regard is known, annotators label them with "

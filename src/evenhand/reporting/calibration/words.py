@@ -12,8 +12,8 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting.numbers import number
 from evenhand.reporting.words import language_name, listed, task_title
-from evenhand.runs.calibration import Calibration, Check, DetectableBias, MeasureCalibration, Response
-from evenhand.runs.run import Run
+from evenhand.store.calibration import Calibration, Check, DetectableBias, MeasureCalibration, Response
+from evenhand.store.run import Run
 
 
 @dataclass(frozen=True, slots=True)

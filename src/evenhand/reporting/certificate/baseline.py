@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.numbers import signed, unsigned
 from evenhand.reporting.words import in_brackets, listed
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificates import Certificate, TrivialBaseline
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificates import Certificate, TrivialBaseline
 
 OUTCOMES = {1: "better", 0: "not clearly better", -1: "worse"}
 """What the interval of the difference says of the mitigated model."""

@@ -12,14 +12,14 @@ from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.group_words import GroupWords, words_for_all
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import listed
-from evenhand.runs.certificate_bias import (
+from evenhand.store.certificate_bias import (
     ALL_PROBES,
     BiasRow,
     BiasVerdict,
     FlattenedRow,
     verdicts_by_measure,
 )
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificates import Certificate
 
 MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 

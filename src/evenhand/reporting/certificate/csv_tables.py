@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.reporting.views import estimate_columns, rows_csv
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificates import Certificate
 
 
 def csv_tables(certificate: Certificate) -> dict[str, str]:

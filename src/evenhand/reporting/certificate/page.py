@@ -42,14 +42,14 @@ from evenhand.reporting.certificate.words import (
 from evenhand.reporting.group_words import words_for
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
-from evenhand.reporting.prefixes import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import language_name
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
-from evenhand.runs.certificate_quality import QualityRow
-from evenhand.runs.certificate_seeds import SeedsComparison
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict
+from evenhand.store.certificate_quality import QualityRow
+from evenhand.store.certificate_seeds import SeedsComparison
+from evenhand.store.certificates import Certificate
+from evenhand.triggers.tables import TRANSFER_COLUMNS, prefix_columns, prefix_rows, transfer_rows
 
 _MALOR = IntervalAxis("Bits; 0 is neutral", neutral=0.0, step=0.5)
 _ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=IDEAL, step=5.0, lowest=0.0, highest=IDEAL)

@@ -25,10 +25,10 @@ from evenhand.reporting.plotting import (
     top_axis,
     without_nan,
 )
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
-from evenhand.runs.certificates import LeanChange, OverCorrection
-from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_quality import QualityRow, QualityVerdict
+from evenhand.store.certificates import LeanChange, OverCorrection
+from evenhand.store.mitigation_summaries import CurvePoint, FrontierPoint
 
 FLAT = Plateau()
 """When a learning curve counts as flat."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from evenhand.reporting.numbers import NOT_THERE
-from evenhand.runs.certificate_power import CertificatePower, PowerCase, QualityPower
-from evenhand.runs.certificate_quality import PERCENT
 from evenhand.stats.power import WANTED_POWER
+from evenhand.store.certificate_power import CertificatePower, PowerCase, QualityPower
+from evenhand.store.certificate_quality import PERCENT
 
 POWER_COLUMNS = ("measure", "margin", "data", "if", "excludes", "needed", "kept")
 

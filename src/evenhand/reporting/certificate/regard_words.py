@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.runs.certificate_bias import BiasVerdict
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificate_bias import BiasVerdict
+from evenhand.store.certificates import Certificate
 
 REGARD_GAP = "regard gap"
 """How the names of rows of bias begin that are gaps in regard."""

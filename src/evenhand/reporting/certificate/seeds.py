@@ -7,7 +7,7 @@ from statistics import fmean
 from evenhand.reporting.certificate.bias_words import MOVES
 from evenhand.reporting.numbers import NOT_THERE, signed, signed_interval, unsigned
 from evenhand.reporting.words import listed
-from evenhand.runs.certificate_seeds import SeedsComparison, SeedsRow
+from evenhand.store.certificate_seeds import SeedsComparison, SeedsRow
 
 SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
 

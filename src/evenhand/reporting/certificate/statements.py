@@ -23,9 +23,9 @@ from evenhand.reporting.certificate.words import (
 )
 from evenhand.reporting.numbers import signed, unsigned
 from evenhand.reporting.words import as_sentence
-from evenhand.runs.certificate_bias import BiasRow, BiasVerdict
-from evenhand.runs.certificate_quality import QualityVerdict
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificate_bias import BiasRow, BiasVerdict
+from evenhand.store.certificate_quality import QualityVerdict
+from evenhand.store.certificates import Certificate
 
 TONES = {
     BiasVerdict.LOWERED: "good",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from evenhand.reporting.words import listed
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificates import Certificate
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificates import Certificate
 
 _IDEAL = 100.0
 """The neutral value of ICAT, which has no other side and mixes in LMS."""

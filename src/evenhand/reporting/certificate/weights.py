@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from evenhand.runs.weights_changes import WeightsChange
+from evenhand.store.weights_changes import WeightsChange
 
 
 def weights_words(weights: WeightsChange) -> str:

@@ -18,10 +18,10 @@ from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DE
 from evenhand.reporting.certificate.untrained import untrained_words
 from evenhand.reporting.numbers import no_interval_words, signed, unsigned
 from evenhand.reporting.words import in_brackets, listed, unseen_words
-from evenhand.runs.certificate_bias import BiasRow
-from evenhand.runs.certificate_quality import PERCENT, SPECIAL_TOKENS, QualityRow, QualityVerdict
-from evenhand.runs.certificates import Certificate
 from evenhand.stats.intervals import SKEWED_JACKKNIFE
+from evenhand.store.certificate_bias import BiasRow
+from evenhand.store.certificate_quality import PERCENT, SPECIAL_TOKENS, QualityRow, QualityVerdict
+from evenhand.store.certificates import Certificate
 
 QUALITY_HEADLINES = {
     QualityVerdict.KEPT: "Quality was kept",

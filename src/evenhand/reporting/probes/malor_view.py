@@ -35,7 +35,7 @@ from evenhand.reporting.probes.views import FEWEST_TO_FOLD, skipped_table
 from evenhand.reporting.probes.words import different_questions, interpret_probe, malor_title
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
-from evenhand.runs.calibration import Calibration
+from evenhand.store.calibration import Calibration
 
 _PAIR = 2
 _SMALL = 0.0005

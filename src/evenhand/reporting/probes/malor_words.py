@@ -23,7 +23,7 @@ from evenhand.reporting.words import (
     listed,
     unsure,
 )
-from evenhand.runs.run import Run
+from evenhand.store.run import Run
 
 _NAMED = 3
 _HARDLY = 0.07

@@ -17,9 +17,9 @@ from evenhand.instruments.runner import ItemsResult
 from evenhand.reporting.numbers import NOT_THERE, show
 from evenhand.reporting.probes.malor_words import spread_of
 from evenhand.reporting.tables import TableFormat, latex_table, markdown_table
-from evenhand.runs.coverage import Coverage, coverage_of
-from evenhand.runs.figures import Figure
-from evenhand.runs.run import Run
+from evenhand.store.coverage import Coverage, coverage_of
+from evenhand.store.figures import Figure
+from evenhand.store.run import Run
 
 PROBE_COLUMNS = (
     "Run",

@@ -34,8 +34,8 @@ from evenhand.reporting.probes.words import (
 )
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, figures_view, rows_csv
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.run import Run
+from evenhand.store.calibration import Calibration
+from evenhand.store.run import Run
 
 FEWEST_TO_FOLD = 3
 """With as many runs, what is drawn for each of them is folded."""

@@ -42,9 +42,9 @@ from evenhand.reporting.words import (
     listed,
     unsure,
 )
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.run import Run
 from evenhand.stats.significance import largest_shown
+from evenhand.store.comparison import ALL_ITEMS
+from evenhand.store.run import Run
 
 EXPERIMENT_TITLES = {
     "he-she": "Pronouns: he and she",

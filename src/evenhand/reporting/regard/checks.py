@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.reporting.numbers import has_interval, show, show_p
-from evenhand.runs.classifier_records import (
+from evenhand.store.classifier_records import (
     FAILING_LEVEL,
     CheckVerdict,
     ClassifierCheck,

@@ -17,7 +17,8 @@ from evenhand.reporting.regard.checks import bias_warning, check_rows
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import rows_csv
 from evenhand.reporting.words import language_name
-from evenhand.runs.classifier_records import (
+from evenhand.stats.significance import largest_shown
+from evenhand.store.classifier_records import (
     ClassifierCheck,
     ClassifierEvaluation,
     ClassifierRecord,
@@ -26,7 +27,6 @@ from evenhand.runs.classifier_records import (
     TrainingSizePoint,
     worst_verdict,
 )
-from evenhand.stats.significance import largest_shown
 
 FIGURES = {
     "accuracy": "Accuracy",

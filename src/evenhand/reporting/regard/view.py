@@ -23,8 +23,8 @@ from evenhand.reporting.regard.words import (
 )
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Section, View, estimate_columns, rows_csv
-from evenhand.runs.calibration import Calibration
-from evenhand.runs.run import Run
+from evenhand.store.calibration import Calibration
+from evenhand.store.run import Run
 
 ALL_TITLE = "All contexts"
 

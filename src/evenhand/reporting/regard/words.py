@@ -17,9 +17,9 @@ from evenhand.reporting.words import (
     listed,
     unseen_words,
 )
-from evenhand.runs.classifier_records import CheckVerdict
-from evenhand.runs.run import Run
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL
+from evenhand.store.classifier_records import CheckVerdict
+from evenhand.store.run import Run
 
 TREATMENT_WORDS = {
     ErrorTreatment.NONE: "Labels are taken as they are; a classifier's mistakes are not in the intervals.",

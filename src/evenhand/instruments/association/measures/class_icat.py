@@ -42,7 +42,6 @@ from evenhand.instruments.association.measures.class_means import (
 )
 from evenhand.instruments.association.measures.icat import combine
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
-from evenhand.runs.calibration import Expectation, Response
 from evenhand.stats.cluster_shares import (
     dispersion_test,
     folding_bias,
@@ -51,6 +50,7 @@ from evenhand.stats.cluster_shares import (
 )
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Expectation, Response
 
 CORRECTED = "t with the error of a cluster bootstrap"
 

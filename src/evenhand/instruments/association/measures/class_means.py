@@ -22,7 +22,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
-from evenhand.runs.calibration import Expectation, Response
+from evenhand.store.calibration import Expectation, Response
 
 
 def mean_over_classes(per_class: Floats, weights: Floats) -> Floats:

@@ -26,7 +26,7 @@ import numpy as np
 from evenhand.instruments.association.measures.language_modelling_score import language_modelling_score
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.instruments.association.measures.stereotype_score import stereotype_score
-from evenhand.runs.calibration import Expectation, Response
+from evenhand.store.calibration import Expectation, Response
 
 
 def combine(lms: Floats, ss: Floats) -> Floats:

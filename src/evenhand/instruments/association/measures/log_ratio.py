@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
-from evenhand.runs.calibration import Expectation, Response
+from evenhand.store.calibration import Expectation, Response
 
 
 def mean_log_ratio(totals: ClusterTotals, weights: Floats) -> Floats:

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.protocols import Ties
-from evenhand.runs.calibration import Expectation
 from evenhand.stats.cluster_shares import share_interval
 from evenhand.stats.intervals import Interval, cluster_interval, smallest_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.store.calibration import Expectation
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

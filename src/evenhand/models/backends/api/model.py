@@ -34,8 +34,8 @@ from evenhand.models.model import (
 )
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.requests import Answer, Continue, Part, ScoringRequest, Write
-from evenhand.runs.records import ModelRecord
-from evenhand.runs.store import Parts
+from evenhand.store.jobs import Parts
+from evenhand.store.records import ModelRecord
 
 if TYPE_CHECKING:
     from evenhand.core.progress import Progress

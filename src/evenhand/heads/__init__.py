@@ -1,0 +1,1 @@
+"""Next-sentence heads: pairs, training and conversion."""
