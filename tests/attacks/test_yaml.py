@@ -219,7 +219,7 @@ def test_keys_that_are_no_words_are_refused(tmp_path: Path, key: str) -> None:
 
 
 def test_a_survey_of_many_prompts_is_read_in_linear_time(tmp_path: Path) -> None:
-    text = (Path(yaml_files.__file__).parents[1] / "web/resources/surveys/regard-en.yaml").read_text(
+    text = (Path(yaml_files.__file__).parents[1] / "studio/resources/surveys/regard-en.yaml").read_text(
         encoding="utf-8"
     )
     content = load_yaml(text)
