@@ -54,7 +54,9 @@ def model_folder(name: str, folder: Path) -> Path:
         tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         tokenizer.add_tokens(["0", "1"])
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder)
-        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        with torch.random.fork_rng():  # the same weights whatever ran before
+            torch.manual_seed(0)
+            model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         tokenizer.save_pretrained(folder)
         model.save_pretrained(folder)
     return folder
