@@ -256,10 +256,15 @@ def compared(_: Path) -> Recorded:
 
 
 def exports(scratch: Path) -> Recorded:
-    """One run in every format that has no date in it."""
+    """One run in every format, without dates."""
     run = eh.evaluate(eh.example_scores("leaning"), data="starter", resampling=QUICK, name="golden")
     place = run.save(scratch / "golden")
-    return Recorded(texts={form: digest(eh.report(place, format=form)) for form in EXPORTS})
+    return Recorded(texts={form: digest(without_dates(eh.report(place, format=form))) for form in EXPORTS})
+
+
+def without_dates(text: str) -> str:
+    """A text without the lines that say when."""
+    return "\n".join(line for line in text.splitlines() if '"date"' not in line)
 
 
 def certificate(scratch: Path) -> Recorded:
@@ -337,7 +342,8 @@ def translation_repair(_: Path) -> Recorded:
     people = read_people_tables(shared("stereoset", "fixes_de"), document)
     changes = Changes(document)
     repair(changes, RepairOptions(terms=bundled_term_table("de"), people=people))
-    return Recorded(texts={"changes": digest("\n".join(map(str, changes.rows)))})
+    rows = [(row.item, row.field, row.before, row.after, row.by) for row in changes.rows]
+    return Recorded(texts={"changes": digest("\n".join(map(str, rows)))})
 
 
 def counterfactual_pairs(language: str, scratch: Path) -> Recorded:
