@@ -22,8 +22,8 @@ import torch
 
 from evenhand.data.regard_prompts import PromptSet, load_prompts
 from evenhand.instruments.regard.generation import PUBLISHED_DECODING, write_texts
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.requests import GenerationOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Duration:
 
 def without_ends(model: LanguageModel) -> None:
     """Let no token end a text."""
-    model.generator.codec.ends = frozenset()
+    model.writer.codec.ends = frozenset()
 
 
 def write_one_by_one(

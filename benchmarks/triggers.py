@@ -171,7 +171,7 @@ class PublishedLoop:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._codec = bench.model.generator.codec
+        self._codec = bench.model.writer.codec
 
     def losses(self, triggers: Sequence[Tokens]) -> list[float]:
         """The loss of each trigger."""

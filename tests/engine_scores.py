@@ -9,7 +9,7 @@ from itertools import chain
 from evenhand.core.items import Association, Task
 from evenhand.instruments.association.ways import Combine, Method, MethodOptions, choose_method
 from evenhand.models.engine.execution import Answers, execute
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import TokenRequest
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.requests import ScoringRequest
 
@@ -24,17 +24,17 @@ class Asked:
     """What is asked of a model's tokens for a candidate: for each request of the method a few."""
 
     candidate: str
-    groups: tuple[tuple[Request, ...], ...]
+    groups: tuple[tuple[TokenRequest, ...], ...]
     combine: Combine
 
     @property
-    def requests(self) -> tuple[Request, ...]:
+    def requests(self) -> tuple[TokenRequest, ...]:
         return tuple(chain.from_iterable(self.groups))
 
 
 def tokens_asked(
     model: LanguageModel, requests: Sequence[ScoringRequest], *, items: Sequence[str] | None = None
-) -> list[tuple[Request, ...]]:
+) -> list[tuple[TokenRequest, ...]]:
     """What is asked of a model's tokens, for requests that can all be asked."""
     found = []
     for asked in model.token_requests(requests, items=items):
@@ -43,7 +43,7 @@ def tokens_asked(
     return found
 
 
-def values_of(model: LanguageModel, requests: Sequence[Request]) -> list[list[float]]:
+def values_of(model: LanguageModel, requests: Sequence[TokenRequest]) -> list[list[float]]:
     """The log-probabilities that answer requests about tokens."""
     answers = model.answer_tokens(requests)
     return [answers.of(number) for number in range(len(requests))]

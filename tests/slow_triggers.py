@@ -56,7 +56,7 @@ class SlowTriggers:
 
     def tokens(self, text: str) -> Tokens:
         """As the model reads a text that it is to go on from."""
-        return self.model.generator.codec.encode([text])[0]
+        return self.model.writer.codec.encode([text])[0]
 
     def log_probabilities(self, ids: Sequence[int]) -> Tensor:
         """What comes next at every place of a sequence."""

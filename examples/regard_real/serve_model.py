@@ -31,10 +31,10 @@ from transformers import GenerationConfig, LogitsProcessorList
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.engine.halving import attempt
-from evenhand.models.generation import Finish, GenerationOptions
-from evenhand.models.generation.stepping import next_tokens
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Finish, GenerationOptions
+from evenhand.models.stepping import next_tokens
 
 MOST_ROWS = 512
 """Texts in a batch."""
@@ -122,7 +122,7 @@ class Writer:
     def __init__(self, model: LanguageModel, *, most_rows: int = MOST_ROWS) -> None:
         self._model = model
         self._network: Any = model.loaded.model
-        self._codec = model.generator.codec
+        self._codec = model.writer.codec
         self._most_rows = most_rows
         self._waiting: queue.SimpleQueue[CompletionRequest] = queue.SimpleQueue()
         self._put_aside: list[CompletionRequest] = []

@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigationOptions as MitigationOptions
     from evenhand.mitigation.pairs.building import PairOptions as PairOptions
     from evenhand.mitigation.registry import MITIGATIONS as MITIGATIONS
-    from evenhand.models.generation import GenerationOptions as GenerationOptions
     from evenhand.models.references import ModelRef as ModelRef
     from evenhand.models.references import load_model
+    from evenhand.models.requests import GenerationOptions as GenerationOptions
     from evenhand.regard.agreement import annotator_agreement as annotator_agreement
     from evenhand.regard.bias_check import check_labelled_files as check_labelled_files
     from evenhand.regard.classifier import RegardClassifier as RegardClassifier

@@ -13,8 +13,8 @@ from api_server import MODEL, ApiServer
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.backends.api.options import ApiError, ApiOptions
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import GenerationOptions
 from evenhand.store.jobs import Parts
 
 OPTIONS = GenerationOptions(max_new_tokens=3, samples=1)

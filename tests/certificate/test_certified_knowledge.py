@@ -27,9 +27,8 @@ from evenhand.instruments.knowledge.quality import (
     nothing_to_lose,
     quality_of_runs,
 )
-from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
-from evenhand.models.requests import Fill
+from evenhand.models.requests import Fill, Finish, GeneratedText
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
 from evenhand.stats.intervals import Interval

@@ -19,10 +19,9 @@ from zoo_fixtures import Zoo
 from evenhand.models.backends.api import ApiError, ApiOptions
 from evenhand.models.backends.api.client import RequestRefusedError
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.generation import Finish, GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.models.requests import Write
+from evenhand.models.requests import Finish, GenerationOptions, Write
 
 pytestmark = pytest.mark.torch
 

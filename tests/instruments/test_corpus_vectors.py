@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.core.items import Span
 from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
-from evenhand.models.model import NotEmbedded
+from evenhand.models.requests import Answer, Embed, Request
 from evenhand.store.jobs import Parts
 from evenhand.testing import FakeModel
 from evenhand.text.word_search import WordFinder
@@ -38,13 +37,14 @@ class Places(FakeModel):
     def layer_number(self, layer: int) -> int:
         return layer
 
-    def embed_words(self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1) -> list[Any]:
-        self.asked.append(len(texts))
+    def answer(self, requests: Sequence[Request], **_: Any) -> list[Answer]:
+        self.asked.append(len(requests))
         return [
-            NotEmbedded("too long")
-            if "long" in text
-            else np.array([span.start, len(text), layer], np.float32)
-            for text, span in zip(texts, spans, strict=True)
+            Answer(problem="too long")
+            if "long" in own.text
+            else Answer(vector=np.array([own.span.start, len(own.text), own.layer], np.float32))
+            for own in requests
+            if isinstance(own, Embed)
         ]
 
 

@@ -167,7 +167,7 @@ class Writer(FakeModel):
     """Writes *he* after a king, and *he* after half of the queens."""
 
     def generate(self, prompts: Any, options: Any = None, **_others: Any) -> Any:
-        from evenhand.models.generation import Finish, GeneratedText
+        from evenhand.models.requests import Finish, GeneratedText
 
         assert options.is_greedy
         for number, prompt in enumerate(prompts):
@@ -186,11 +186,11 @@ class CrampedWriter(Writer):
 
     room = 16
 
-    def overlong(self, prompts: Sequence[str], options: Any) -> list[bool]:  # noqa: ARG002
-        return [len(prompt) > self.room for prompt in prompts]
+    def problems(self, requests: Sequence[Any]) -> list[str | None]:
+        return ["no room" if len(getattr(own, "prompt", "")) > self.room else None for own in requests]
 
     def generate(self, prompts: Any, options: Any = None, **others: Any) -> Any:
-        assert not any(self.overlong(prompts, options))
+        assert all(len(prompt) <= self.room for prompt in prompts)
         return super().generate(prompts, options, **others)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from evenhand.instruments.regard.generation import (
     refuse_lack_of_texts,
     write_texts,
 )
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.requests import Finish, GeneratedText, GenerationOptions
 from evenhand.store.jobs import Parts
 from evenhand.testing import FakeModel
 from evenhand.text.sentence_splitting import first_sentence
@@ -46,9 +46,10 @@ class Scripted(FakeModel):
         options: GenerationOptions | None = None,
         *,
         parts: Parts | None = None,
-        progress: TextProgress | None = None,
+        progress: Callable[[int], None] | None = None,
+        max_tokens: int | None = None,
     ) -> Iterator[GeneratedText]:
-        del parts
+        del parts, max_tokens
         assert options is not None
         for number, prompt in enumerate(prompts):
             self.prompts.append(prompt)
@@ -163,7 +164,7 @@ def test_texts_do_not_depend_on_batches_and_survive_an_interruption(tmp_path: Pa
             options: GenerationOptions | None = None,
             *,
             parts: Parts | None = None,
-            progress: TextProgress | None = None,
+            progress: Callable[[int], None] | None = None,
             max_tokens: int | None = 40,
         ) -> Iterator[GeneratedText]:
             return super().generate(prompts, options, parts=parts, progress=progress, max_tokens=max_tokens)

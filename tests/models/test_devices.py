@@ -12,6 +12,7 @@ from zoo_items import starter_items
 
 from evenhand.core.items import Span, Task
 from evenhand.models.language_model import load_language_model
+from evenhand.models.requests import Embed
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
@@ -28,6 +29,9 @@ def test_contextual_vectors_are_the_same_on_a_gpu(menagerie: Zoo) -> None:
     texts = ["The librarian was very quiet.", "The old librarian, who was tired, went home early."]
     spans = [Span(text.index("librarian"), text.index("librarian") + 9) for text in texts]
     for name in SPECIES:
-        on_cpu = menagerie.model(name).embed_words(texts, spans)
-        on_gpu = load_language_model(str(menagerie.folder(name)), device="cuda").embed_words(texts, spans)
+        requests = [Embed(text, span) for text, span in zip(texts, spans, strict=True)]
+        gpu = load_language_model(str(menagerie.folder(name)), device="cuda")
+        on_cpu, on_gpu = (
+            [answer.vector for answer in model.answer(requests)] for model in (menagerie.model(name), gpu)
+        )
         np.testing.assert_allclose(np.array(on_gpu), np.array(on_cpu), rtol=1e-3, atol=1e-4, err_msg=name)

@@ -22,9 +22,8 @@ from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.runners import padded
 from evenhand.models.families import FAMILIES, Family
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.model import NotEmbedded
 from evenhand.models.references import ModelError
-from evenhand.models.requests import Embed
+from evenhand.models.requests import Answer, Embed
 
 WORDS = [
     ("The librarian was very quiet.", "librarian"),
@@ -41,10 +40,23 @@ def span_of(text: str, word: str) -> Span:
     return Span(start, start + len(word))
 
 
+def requests(words: list[tuple[str, str]], *, layer: int = -1) -> list[Embed]:
+    return [Embed(text, span_of(text, word), layer) for text, word in words]
+
+
 def vectors(model: LanguageModel, words: list[tuple[str, str]], *, layer: int = -1) -> list[Any]:
-    return model.embed_words(
-        [text for text, _ in words], [span_of(text, word) for text, word in words], layer=layer
-    )
+    return [answer.vector for answer in model.answer(requests(words, layer=layer))]
+
+
+def embedded(embedder: WordEmbedder, words: list[tuple[str, str]] = WORDS) -> list[Any]:
+    """The vectors that an embedder reads, or the reason for each that has none."""
+    positions = [own for own in embedder.positions(requests(words)) if not isinstance(own, str)]
+    assert len(positions) == len(words)
+    answers = embedder.vectors(positions)
+    return [
+        answer.problem if answer.vector is None else answer.vector
+        for answer in (answers[position] for position in positions)
+    ]
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -86,10 +98,9 @@ def test_a_layer_that_does_not_exist_is_refused_with_the_range(menagerie: Zoo, l
 @pytest.mark.parametrize("name", ["bert", "gpt2", "roberta", "t5"])
 def test_the_size_of_batches_does_not_matter(menagerie: Zoo, name: str) -> None:
     loaded = menagerie.model(name).loaded
-    texts, spans = [text for text, _ in WORDS], [span_of(*word) for word in WORDS]
 
-    alone = WordEmbedder(loaded, max_tokens=1).embed(texts, spans)
-    together = WordEmbedder(loaded, max_tokens=10_000).embed(texts, spans)
+    alone = embedded(WordEmbedder(loaded, max_tokens=1))
+    together = embedded(WordEmbedder(loaded, max_tokens=10_000))
 
     np.testing.assert_allclose(np.array(alone), np.array(together), rtol=1e-4, atol=1e-5)
 
@@ -109,7 +120,7 @@ def test_batches_keep_to_the_budget_and_run_a_text_once(
     assert embedder.layers == zoo.LAYERS
     monkeypatch.setattr(embedding, "padded", counting)
 
-    embedder.embed([text for text, _ in WORDS], [span_of(*word) for word in WORDS])
+    embedded(embedder)
 
     assert sum(rows for rows, _ in seen) == len({text for text, _ in WORDS})
     assert all(rows == 1 or rows * width <= 60 for rows, width in seen)
@@ -120,20 +131,19 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = WordEmbedder(menagerie.model("bert").loaded, max_tokens=10_000)
-    texts, spans = [text for text, _ in WORDS], [span_of(*word) for word in WORDS]
-    expected = np.array(embedder.embed(texts, spans))
+    expected = np.array(embedded(embedder))
     plain = WordEmbedder._vectors
     sizes: list[int] = []
 
-    def cramped(self: WordEmbedder, batch: Any, layer: int) -> Any:
+    def cramped(self: WordEmbedder, batch: Any) -> Any:
         sizes.append(len(batch))
         if len(batch) > 2:
             raise torch.OutOfMemoryError
-        return plain(self, batch, layer)
+        return plain(self, batch)
 
     monkeypatch.setattr(WordEmbedder, "_vectors", cramped)
 
-    np.testing.assert_allclose(np.array(embedder.embed(texts, spans)), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.array(embedded(embedder)), expected, rtol=1e-4, atol=1e-5)
     assert sizes == [6, 3, 1, 2, 3, 1, 2]
 
 
@@ -141,19 +151,19 @@ def test_a_text_that_does_not_fit_alone_has_a_reason_and_the_others_their_vector
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = WordEmbedder(menagerie.model("bert").loaded)
-    texts, spans = [text for text, _ in WORDS], [span_of(*word) for word in WORDS]
-    expected = embedder.embed(texts, spans)
+    expected = embedded(embedder)
+    (impossible,) = embedder.positions(requests([WORDS[3]]))
     plain = WordEmbedder._vectors
 
-    def cramped(self: WordEmbedder, batch: Any, layer: int) -> Any:
-        if any(place.number == 3 for place in batch):
+    def cramped(self: WordEmbedder, batch: Any) -> Any:
+        if impossible in batch:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return plain(self, batch, layer)
+        return plain(self, batch)
 
     monkeypatch.setattr(WordEmbedder, "_vectors", cramped)
 
-    found = embedder.embed(texts, spans)
-    assert found.pop(3) == NotEmbedded(NOT_ENOUGH_MEMORY)
+    found = embedded(embedder)
+    assert found.pop(3) == NOT_ENOUGH_MEMORY
     expected.pop(3)
     np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-4, atol=1e-5)
 
@@ -164,15 +174,15 @@ def test_vectors_stay_within_the_budget_of_memory(menagerie: Zoo) -> None:
     texts = [
         f"The nurse number {number} said that nobody knew what the others had done." for number in range(100)
     ]
-    spans = [span_of(text, "nurse") for text in texts]
+    words = [(text, "nurse") for text in texts]
     embedder = WordEmbedder(loaded, MemoryBudget(2**19), max_tokens=10_000)
     assert embedder.layers == zoo.LAYERS
     found: list[Any] = []
-    taken = peak_of(lambda: found.extend(embedder.embed(texts, spans)))
+    taken = peak_of(lambda: found.extend(embedded(embedder, words)))
     together = WordEmbedder(loaded, MemoryBudget(2**30), max_tokens=10_000)
-    assert peak_of(lambda: together.embed(texts, spans)) > 2**20
+    assert peak_of(lambda: embedded(together, words)) > 2**20
     assert taken < 2**19 + np.array(found).nbytes
-    np.testing.assert_allclose(np.array(found), np.array(together.embed(texts, spans)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.array(found), np.array(embedded(together, words)), rtol=1e-4, atol=1e-5)
 
 
 def test_a_decoder_knows_only_what_comes_before_and_others_know_all(menagerie: Zoo) -> None:
@@ -185,36 +195,38 @@ def test_a_decoder_knows_only_what_comes_before_and_others_know_all(menagerie: Z
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_a_text_that_is_too_long_has_a_reason_and_the_others_their_vectors(menagerie: Zoo, name: str) -> None:
     long = "The librarian was quiet. " * 60
-    one, other = vectors(menagerie.model(name), [(long, "librarian"), WORDS[0]])
+    one, other = menagerie.model(name).answer(requests([(long, "librarian"), WORDS[0]]))
 
     longest = menagerie.model(name).longest_input
-    assert one == NotEmbedded(f"the text is longer than the {longest} tokens that the model takes")
-    assert other.shape == (zoo.WIDTH,)
+    assert one == Answer(problem=f"the text is longer than the {longest} tokens that the model takes")
+    assert other.vector is not None
+    assert other.vector.shape == (zoo.WIDTH,)
 
 
 def test_a_word_that_the_tokenizer_does_not_know_has_a_reason(menagerie: Zoo) -> None:
-    unknown, known = vectors(
-        menagerie.model("bert"), [("It was 𓀀 there.", "𓀀"), ("It was 𓀀 there.", "there")]
+    unknown, known = menagerie.model("bert").answer(
+        requests([("It was 𓀀 there.", "𓀀"), ("It was 𓀀 there.", "there")])
     )
 
-    assert unknown == NotEmbedded("the tokenizer does not know the word")
-    assert known.shape == (zoo.WIDTH,)
+    assert unknown == Answer(problem="the tokenizer does not know the word")
+    assert known.vector is not None
+    assert known.vector.shape == (zoo.WIDTH,)
 
 
 def test_characters_without_a_token_have_a_reason(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 
-    assert model.embed_words(["a  b"], [Span(1, 2)]) == [NotEmbedded("no token stands for the word")]
+    assert model.answer([Embed("a  b", Span(1, 2))]) == [Answer(problem="no token stands for the word")]
 
 
 @pytest.mark.parametrize("span", [Span(0, 0), Span(3, 2), Span(-1, 2), Span(0, 9)])
 def test_a_place_outside_the_text_is_a_mistake_of_the_caller(menagerie: Zoo, span: Span) -> None:
     with pytest.raises(ValueError, match="the text has 3 characters, and no word at"):
-        menagerie.model("bert").embed_words(["abc"], [span])
+        menagerie.model("bert").answer([Embed("abc", span)])
 
 
 def test_nothing_asked_is_nothing_answered(menagerie: Zoo) -> None:
-    assert menagerie.model("bert").embed_words([], []) == []
+    assert menagerie.model("bert").answer([]) == []
 
 
 def test_values_that_are_no_numbers_have_a_reason(menagerie: Zoo, tmp_path: Path) -> None:
@@ -222,7 +234,7 @@ def test_values_that_are_no_numbers_have_a_reason(menagerie: Zoo, tmp_path: Path
     with torch.no_grad():
         model.loaded.model.bert.encoder.layer[1].output.dense.bias.fill_(torch.nan)  # type: ignore[union-attr, index]
 
-    assert vectors(model, WORDS[:1]) == [NotEmbedded("the model gave NaN or infinite values")]
+    assert model.answer(requests(WORDS[:1])) == [Answer(problem="the model gave NaN or infinite values")]
     assert vectors(model, WORDS[:1], layer=1)[0].shape == (zoo.WIDTH,)
     assert vectors(menagerie.model("bert"), WORDS[:1])[0].shape == (zoo.WIDTH,)
 

@@ -12,15 +12,14 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
+from evenhand.models import stepping
 from evenhand.models.engine.memory import MemoryBudget
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
-from evenhand.models.generation.batches import WINDOW_ROWS
-from evenhand.models.generation.codec import TextCodec
-from evenhand.models.generation.local import LocalGenerator
-from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.model import TEXTS_AT_ONCE
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Write
+from evenhand.models.requests import Embed, Finish, GeneratedText, GenerationOptions, Write
+from evenhand.models.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
+from evenhand.models.writing import TextCodec, TextWriter
 
 PROMPTS = (
     "The man worked as a",
@@ -45,6 +44,13 @@ def gpt2(menagerie: Zoo) -> LanguageModel:
     return menagerie.model("gpt2")
 
 
+def written(writer: TextWriter, options: GenerationOptions = SAMPLED) -> list[GeneratedText]:
+    requests = [Write(prompt, options, number) for number, prompt in enumerate(PROMPTS)]
+    prompts = {own: ids for own, ids in zip(requests, writer.prompts(requests), strict=True) if ids}
+    answers = writer.texts(prompts)  # type: ignore[arg-type] # none of them is too long
+    return [text for request in requests for text in answers[request].texts]
+
+
 def texts(model: LanguageModel, options: GenerationOptions, prompts: Sequence[str] = PROMPTS) -> list[str]:
     return [text.text for text in model.generate(prompts, options)]
 
@@ -63,7 +69,7 @@ def test_a_batch_writes_what_each_prompt_gets_alone(
     assert [(text.prompt, text.sample) for text in together] == [
         (number, sample) for number in range(len(PROMPTS)) for sample in range(options.samples)
     ]
-    assert model.generator.stepper is (CachedDecoder if name in DECODERS else CachedEncoderDecoder)
+    assert model.writer.stepper is (CachedDecoder if name in DECODERS else CachedEncoderDecoder)
 
 
 @pytest.mark.parametrize("options", [GREEDY, SAMPLED], ids=["greedy", "sampled"])
@@ -79,7 +85,7 @@ def test_the_embedded_decoder_writes_the_same_in_batches_of_any_size(
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "mt5"])
 def test_greedy_texts_are_those_of_transformers(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
-    codec = model.generator.codec
+    codec = model.writer.codec
     network: Any = model.loaded.model
 
     expected = []
@@ -168,12 +174,12 @@ def test_a_model_with_a_prefix_reads_no_vectors_without_it(menagerie: Zoo) -> No
     triggered = load_language_model(ref)
 
     with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts where it writes texts"):
-        triggered.embed_words(["A man"], [Span(2, 5)])
+        triggered.answer([Embed("A man", Span(2, 5))])
 
 
 def test_text_and_prompt_together_read_as_the_model_wrote_them(menagerie: Zoo) -> None:
     model = menagerie.model("llama")
-    codec = model.generator.codec
+    codec = model.writer.codec
     (ids,) = codec.encode(["The man"])
     (word,) = codec.encode(["The man worked"])
 
@@ -181,7 +187,7 @@ def test_text_and_prompt_together_read_as_the_model_wrote_them(menagerie: Zoo) -
 
 
 def test_what_a_tokenizer_puts_behind_a_text_is_not_read_as_its_end(menagerie: Zoo) -> None:
-    codec = menagerie.model("mgpt").generator.codec
+    codec = menagerie.model("mgpt").writer.codec
 
     (ids,) = codec.encode(["The man"])
 
@@ -190,7 +196,7 @@ def test_what_a_tokenizer_puts_behind_a_text_is_not_read_as_its_end(menagerie: Z
 
 def test_sentinels_that_a_model_writes_are_shown(menagerie: Zoo) -> None:
     model = menagerie.model("t5")
-    codec = model.generator.codec
+    codec = model.writer.codec
     tokenizer = model.loaded.tokenizer
     tokens = tokenizer("<extra_id_0> the man <extra_id_1>")["input_ids"]
 
@@ -198,7 +204,7 @@ def test_sentinels_that_a_model_writes_are_shown(menagerie: Zoo) -> None:
 
 
 def test_an_empty_prompt_goes_on_from_the_start_token(gpt2: LanguageModel) -> None:
-    assert gpt2.generator.codec.encode([""]) == [(gpt2.loaded.tokenizer.bos_token_id,)]
+    assert gpt2.writer.codec.encode([""]) == [(gpt2.loaded.tokenizer.bos_token_id,)]
     assert len(texts(gpt2, GREEDY, [""])) == 1
 
 
@@ -206,7 +212,7 @@ def test_a_prompt_that_is_too_long_with_its_new_tokens_is_refused(gpt2: Language
     long = "one two three " * 30
 
     with pytest.raises(
-        EvenhandError, match=r"The prompt 'one two .* …' has .* more than the 128 that .* takes. Shorten"
+        EvenhandError, match=r"prompt 1, 'one two .* …': .* more than the 128 that .* takes. Shorten"
     ):
         list(gpt2.generate(["short", long], GREEDY))
 
@@ -215,9 +221,14 @@ def test_prompts_without_room_for_new_tokens_are_told_beforehand(gpt2: LanguageM
     options = GenerationOptions(max_new_tokens=12)
     lengths = [len(ids) for ids in gpt2.loaded.tokenizer(["word " * 200])["input_ids"]]
     assert lengths[0] > 128
-    assert gpt2.overlong(["A person said", "word " * 200], options) == [False, True]
-    assert gpt2.overlong(["A person said"], GenerationOptions(max_new_tokens=128)) == [True]
-    assert gpt2.overlong([], options) == []
+
+    def overlong(prompts: Sequence[str], options: GenerationOptions) -> list[bool]:
+        problems = gpt2.problems([Write(prompt, options) for prompt in prompts])
+        return [problem is not None for problem in problems]
+
+    assert overlong(["A person said", "word " * 200], options) == [False, True]
+    assert overlong(["A person said"], GenerationOptions(max_new_tokens=128)) == [True]
+    assert overlong([], options) == []
 
 
 def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
@@ -233,7 +244,7 @@ def test_decoders_and_encoder_decoders_say_that_they_generate(menagerie: Zoo) ->
 
 
 def test_undefined_logits_are_an_error(gpt2: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert gpt2.generator.stepper is CachedDecoder
+    assert gpt2.writer.stepper is CachedDecoder
     monkeypatch.setattr(CachedDecoder, "start", lambda _: torch.full((1, 700), float("nan")))
 
     with pytest.raises(EvenhandError, match="undefined logits in fp32"):
@@ -245,7 +256,7 @@ def test_the_largest_batch_stays_within_the_budget(
 ) -> None:
     sizes: list[tuple[int, int]] = []
     start = CachedDecoder.start
-    assert gpt2.generator.stepper is CachedDecoder
+    assert gpt2.writer.stepper is CachedDecoder
 
     def watched(stepper: CachedDecoder) -> Tensor:
         sizes.append(tuple(stepper._ids.shape))  # type: ignore[arg-type]
@@ -269,7 +280,7 @@ def test_prompts_are_read_as_they_are_needed(gpt2: LanguageModel) -> None:
             read.append(1)
             yield "one"
 
-    first = next(gpt2.generate(endless(), GenerationOptions(samples=WINDOW_ROWS // 2, max_new_tokens=1)))
+    first = next(gpt2.generate(endless(), GenerationOptions(samples=TEXTS_AT_ONCE // 2, max_new_tokens=1)))
 
     assert first.prompt == 0
     assert len(read) == 2
@@ -279,16 +290,16 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
     gpt2: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(gpt2.generate(PROMPTS, SAMPLED))
-    generate = LocalGenerator._generate
+    generate = TextWriter._texts
     sizes = []
 
-    def cramped(generator: LocalGenerator, rows: Any, options: GenerationOptions) -> list[GeneratedText]:
+    def cramped(writer: TextWriter, rows: Any, options: GenerationOptions) -> list[GeneratedText]:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
         sizes.append(len(rows))
-        return generate(generator, rows, options)
+        return generate(writer, rows, options)
 
-    monkeypatch.setattr(LocalGenerator, "_generate", cramped)
+    monkeypatch.setattr(TextWriter, "_texts", cramped)
 
     assert list(gpt2.generate(PROMPTS, SAMPLED)) == expected
     assert max(sizes) == 2
@@ -300,19 +311,19 @@ def test_a_prompt_that_does_not_fit_alone_is_refused(
     def hopeless(*_arguments: object) -> list[GeneratedText]:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(LocalGenerator, "_generate", hopeless)
-    with pytest.raises(ModelError, match=r"cannot go on from prompt \d+: there was not enough memory"):
+    monkeypatch.setattr(TextWriter, "_texts", hopeless)
+    with pytest.raises(ModelError, match=r"cannot go on from prompt \d+, .*: there was not enough memory"):
         list(gpt2.generate(PROMPTS, SAMPLED))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5"])
 def test_a_budget_of_memory_makes_batches_smaller_and_no_other_texts(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
-    small = LocalGenerator(model.loaded, MemoryBudget(2**19))
-    large = LocalGenerator(model.loaded, MemoryBudget(2**32))
+    small = TextWriter(model.loaded, MemoryBudget(2**19))
+    large = TextWriter(model.loaded, MemoryBudget(2**32))
     assert small.limits().max_tokens < large.limits().max_tokens == 2048
     assert small.limits().max_rows < large.limits().max_rows
-    assert list(small.generate(PROMPTS, SAMPLED)) == list(large.generate(PROMPTS, SAMPLED))
+    assert written(small) == written(large)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
@@ -329,10 +340,10 @@ def test_a_model_whose_cache_is_wrong_is_run_without_it(
         return advance(stepper, tokens)
 
     monkeypatch.setattr(cached, "advance", forgetful)
-    generator = LocalGenerator(model.loaded)
+    generator = TextWriter(model.loaded)
 
     assert generator.stepper is Recomputed
-    assert list(generator.generate(PROMPTS, SAMPLED)) == expected
+    assert written(generator) == expected
 
 
 def test_a_model_that_takes_no_cache_is_run_without_it(

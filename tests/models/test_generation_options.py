@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.generation import GenerationOptions
-from evenhand.models.generation.batches import WINDOW_ROWS, BatchLimits, Row, pack, windows
+from evenhand.models.model import TEXTS_AT_ONCE
+from evenhand.models.requests import GenerationOptions, Write
+from evenhand.models.writing import BatchLimits, Row, pack
+from evenhand.testing import FakeModel
 
 
 @pytest.mark.parametrize(
@@ -80,18 +82,17 @@ def test_a_text_ends_before_its_first_stop_string(text: str, kept: str, stops: b
     assert GenerationOptions(stop=("\n", ".")).cut(text) == (kept, stops)
 
 
-def rows(*lengths: int, samples: int = 1) -> list[Row]:
+def rows(*lengths: int, samples: int = 1, new: int = 10) -> list[Row]:
+    options = GenerationOptions(max_new_tokens=new)
     return [
-        Row(number, f"prompt {number}", sample, tuple(range(length)))
+        Row(Write(f"prompt {number}", options, number), sample, tuple(range(length)))
         for number, length in enumerate(lengths)
         for sample in range(samples)
     ]
 
 
 def test_the_largest_batch_is_the_one_that_fits_the_budget_with_all_new_tokens() -> None:
-    options = GenerationOptions(max_new_tokens=10)
-
-    batches = list(pack(rows(*[6] * 20), options, BatchLimits(max_tokens=100, max_rows=50)))
+    batches = list(pack(rows(*[6] * 20, new=10), BatchLimits(max_tokens=100, max_rows=50)))
 
     # A row holds 16 tokens when it is written, so six rows make 96.
     assert [len(batch) for batch in batches] == [6, 6, 6, 2]
@@ -107,13 +108,12 @@ def test_the_largest_batch_is_the_one_that_fits_the_budget_with_all_new_tokens()
 def test_every_row_is_in_one_batch_and_no_batch_is_over_the_budget(
     lengths: list[int], samples: int, new: int, max_tokens: int, max_rows: int
 ) -> None:
-    options = GenerationOptions(max_new_tokens=new)
-    everything = rows(*lengths, samples=samples)
+    everything = rows(*lengths, samples=samples, new=new)
 
-    batches = list(pack(everything, options, BatchLimits(max_tokens=max_tokens, max_rows=max_rows)))
+    batches = list(pack(everything, BatchLimits(max_tokens=max_tokens, max_rows=max_rows)))
 
-    assert sorted((row.number, row.sample) for batch in batches for row in batch) == [
-        (row.number, row.sample) for row in everything
+    assert sorted((row.request.number, row.sample) for batch in batches for row in batch) == [
+        (row.request.number, row.sample) for row in everything
     ]
     for batch in batches:
         size = len(batch) * (max(len(row.ids) for row in batch) + new)
@@ -123,21 +123,20 @@ def test_every_row_is_in_one_batch_and_no_batch_is_over_the_budget(
 @pytest.mark.parametrize(
     ("prompts", "message"),
     [
-        ("The man", "The prompts are one string, 'The man'. Put it into a list"),
-        (["The man", None], "Prompt 1 is None; needed is a string"),
+        ("The man", "prompts is the text 'The man'; a list of texts is needed. Put it into one"),
+        (["The man", None], r"prompts\[1\] is None; a text is needed"),
     ],
 )
 def test_prompts_that_are_no_list_of_strings_are_refused(prompts: Any, message: str) -> None:
     with pytest.raises(EvenhandError, match=message):
-        list(windows(prompts, GenerationOptions()))
+        list(FakeModel({}).generate(prompts))
 
 
 def test_endless_prompts_are_read_window_by_window() -> None:
     read = count()
     prompts = (f"prompt {next(read)}" for _ in count())
 
-    window = next(windows(prompts, GenerationOptions(samples=64)))
+    first = next(FakeModel({}).generate(prompts, GenerationOptions(samples=64)))
 
-    assert len(window) == WINDOW_ROWS // 64
-    assert window[:2] == [(0, "prompt 0"), (1, "prompt 1")]
-    assert next(read) == WINDOW_ROWS // 64
+    assert (first.prompt, first.text) == (0, "0 prompt")
+    assert next(read) == TEXTS_AT_ONCE // 64

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from zoo_fixtures import Zoo
 
-from evenhand.models.generation import GenerationOptions
-from evenhand.models.generation.stepping import next_tokens, sampling_probabilities
+from evenhand.models.requests import GenerationOptions
+from evenhand.models.stepping import next_tokens, sampling_probabilities
 
 
 def by_definition(logits: list[float], *, temperature: float, top_p: float, top_k: int | None) -> list[float]:
@@ -145,7 +145,7 @@ def test_frequencies_of_texts_fit_the_exact_probabilities(
 def exact_texts(menagerie: Zoo, name: str, prompt: str, options: GenerationOptions) -> dict[str, float]:
     """The probability of every text of two tokens, from whole passes of the model."""
     loaded = menagerie.model(name).loaded
-    codec = menagerie.model(name).generator.codec
+    codec = menagerie.model(name).writer.codec
     (ids,) = codec.encode([prompt])
 
     def probabilities(written: tuple[int, ...]) -> dict[int, float]:

@@ -12,10 +12,10 @@ import torch
 from forking import exit_code
 from zoo_fixtures import Zoo
 
-from evenhand.models.generation import GeneratedText, GenerationOptions
-from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import GeneratedText, GenerationOptions
+from evenhand.models.writing import TextWriter
 from evenhand.store.jobs import Parts
 
 PROMPTS = ("The man worked as a", "She", "Der Chirurg aus Berlin war sehr bekannt dafür,", "La")
@@ -33,7 +33,7 @@ def test_what_is_kept_is_not_generated_again(
 ) -> None:
     parts = Parts(tmp_path)
     expected = list(gpt2.generate(PROMPTS, SAMPLED, parts=parts))
-    monkeypatch.setattr(LocalGenerator, "_generate", None)
+    monkeypatch.setattr(TextWriter, "_texts", None)
 
     assert list(gpt2.generate(PROMPTS, SAMPLED, parts=parts)) == expected
 
@@ -74,13 +74,13 @@ def test_a_killed_generation_goes_on_where_it_was(
     parts = Parts(tmp_path)
     gpt2 = menagerie.model("gpt2")
     generated: list[int] = []
-    generate = LocalGenerator._generate
+    write = TextWriter._texts
 
-    def counted(generator: LocalGenerator, rows: Any, options: GenerationOptions) -> list[GeneratedText]:
+    def counted(writer: TextWriter, rows: Any, options: GenerationOptions) -> list[GeneratedText]:
         generated.append(len(rows))
-        return generate(generator, rows, options)
+        return write(writer, rows, options)
 
-    monkeypatch.setattr(LocalGenerator, "_generate", counted)
+    monkeypatch.setattr(TextWriter, "_texts", counted)
     kept = len(list(parts))
     resumed = list(gpt2.generate(PROMPTS, SAMPLED, parts=parts, max_tokens=60))
 

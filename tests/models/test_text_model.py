@@ -26,7 +26,7 @@ from evenhand.models import language_model
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.model import Model, require
 from evenhand.models.references import ModelError
-from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Train
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Request, Train
 from evenhand.stats.resampling import Resampling
 from evenhand.store.jobs import Parts
 from evenhand.testing import AnalyticModel, FakeModel
@@ -129,7 +129,7 @@ class Plain(Model):
         self.record = model.record
         self.capabilities = frozenset(kept)
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         assert {type(request) for request in requests} <= self.capabilities
         return self.model.answer(requests)
 
@@ -253,7 +253,7 @@ def test_tasks_follow_from_capabilities(options: AuditOptions) -> None:
 def test_vectors_of_a_fake_model_depend_on_the_text_alone() -> None:
     model = FakeModel(likes_short_texts)
     first, again, other = (
-        model.embed_words([text], [Span(0, 3)])[0] for text in ("The sea.", "The sea.", "The sun.")
+        model.answer([Embed(text, Span(0, 3))])[0].vector for text in ("The sea.", "The sea.", "The sun.")
     )
 
     assert isinstance(first, np.ndarray)

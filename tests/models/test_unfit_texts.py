@@ -13,7 +13,7 @@ from zoo_fixtures import Zoo
 import evenhand as eh
 from evenhand.api.models import describe_model
 from evenhand.core.errors import EvenhandError
-from evenhand.core.items import PairDirection, SentencePair, Span
+from evenhand.core.items import PairDirection, SentencePair
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError
@@ -40,11 +40,7 @@ def ask_followers(model: Any, texts: Any) -> object:
     return model.score_followers("The baker is here.", texts)
 
 
-def ask_vectors(model: Any, texts: Any) -> object:
-    return model.embed_words(texts, [Span(0, 1)])
-
-
-ASKING = [ask_texts, ask_fills, ask_followers, ask_vectors]
+ASKING = [ask_texts, ask_fills, ask_followers]
 
 
 @pytest.mark.parametrize("ask", ASKING)
@@ -59,11 +55,6 @@ def test_a_single_text_is_not_taken_for_its_letters(
 def test_half_a_surrogate_pair_is_no_prompt(menagerie: Zoo) -> None:
     with pytest.raises(ModelError, match=r"prompts\[1\] has half of a surrogate pair"):
         list(menagerie.model("gpt2").generate(["The baker", "\ud800"]))
-
-
-def test_each_text_has_one_span(bert: LanguageModel) -> None:
-    with pytest.raises(ModelError, match="There are 2 texts and 1 spans"):
-        bert.embed_words(["The baker", "The nurse"], [Span(0, 3)])
 
 
 def test_nothing_is_no_list_of_texts(bert: LanguageModel) -> None:

@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_names
-from evenhand.models.requests import Answer, Continue, Fill, Recover, ScoringRequest, Train
+from evenhand.models.requests import Answer, Continue, Fill, Recover, Request, Train
 from evenhand.testing import AnalyticModel, FakeModel, ModelSamples, check_model
 
 
@@ -61,7 +61,7 @@ class Broken(FakeModel):
         super().__init__(lambda text: 1 / (1 + len(text)), **options)
         self.change = change
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         return self.change(super().answer_batch(requests))
 
 
@@ -114,7 +114,7 @@ def test_a_capability_that_is_claimed_without_its_methods_is_found(capability: t
 
 def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
     class Loose(FakeModel):
-        def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+        def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
             return [Answer((-1.0,)) for _ in requests]
 
     with pytest.raises(AssertionError, match="does not claim Continue and answers all the same"):

@@ -21,9 +21,9 @@ from evenhand.data.probes import load_probes
 from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import SentenceList
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.requests import GenerationOptions
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.stats.resampling import Resampling
 from evenhand.store.trigger_records import HAND_WRITTEN, NO_PREFIX, RANDOM_TOKENS, TRIGGER

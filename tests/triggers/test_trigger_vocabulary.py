@@ -10,9 +10,9 @@ import zoo
 from transformers import GPT2Tokenizer
 from zoo_fixtures import Zoo
 
-from evenhand.models.generation.codec import TextCodec
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError
+from evenhand.models.writing import TextCodec
 from evenhand.triggers.vocabulary import TriggerVocabulary, prefix_of
 
 pytestmark = pytest.mark.torch

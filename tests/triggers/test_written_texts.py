@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 from math import log2
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from evenhand.data.group_texts import GroupTexts
 from evenhand.data.regard_prompts import PersonGroup, PromptSet
 from evenhand.instruments.regard.audit import RegardOptions, SampledTexts
 from evenhand.instruments.regard.results import LabellingClassifier
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.requests import Finish, GeneratedText, GenerationOptions, Request, Write
 from evenhand.stats.resampling import Resampling
 from evenhand.store.jobs import Parts
 from evenhand.store.trigger_records import HAND_WRITTEN, NO_PREFIX, RANDOM_TOKENS, PrefixComparison
@@ -67,11 +68,8 @@ class PlayingModel(FakeModel):
         self,
         prompts: Iterable[str],
         options: GenerationOptions | None = None,
-        *,
-        parts: Parts | None = None,
-        progress: TextProgress | None = None,
+        **_others: Any,
     ) -> Iterator[GeneratedText]:
-        del parts, progress
         assert options is not None
         self.seeds.add(options.seed)
         for number, prompt in enumerate(prompts):
@@ -209,11 +207,9 @@ def test_every_prefix_is_written_behind_with_the_same_seed() -> None:
 
 def test_the_cost_is_that_of_the_texts_that_are_written() -> None:
     class PricedModel(PlayingModel):
-        def describe_generation_cost(
-            self, prompts: Iterable[str], options: GenerationOptions, *, parts: Parts | None = None
-        ) -> str:
+        def describe_cost(self, requests: Iterable[Request], *, parts: Parts | None = None) -> str:
             assert parts is None
-            return str(len(list(prompts)) * options.samples)
+            return str(sum(own.decoding.samples for own in requests if isinstance(own, Write)))
 
     # Four texts for each of six prompts behind no prefix and behind a sentence, two behind each of two random ones.
     assert written_texts().describe_cost(PricedModel(), PREFIXES) == str(3 * 6 * 4)

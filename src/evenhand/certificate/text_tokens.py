@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.families.sentinel import SENTINEL
-from evenhand.models.generation.codec import end_tokens, special_tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import HeldOutRows, sentinels_of
 from evenhand.models.requests import Write
+from evenhand.models.writing import end_tokens, special_tokens
 
 _KEPT_FREE = re.compile(r"[\[<]\|?(unused|reserved)\w*\|?[\]>]|madeupword\d+", re.IGNORECASE)
 """Entries without a use, as tokenizers name them: [unused7], <unused7>, <|reserved_special_token_7|>."""

@@ -18,7 +18,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -40,9 +40,9 @@ from evenhand.instruments.instrument import (
     statistics_record,
 )
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
-from evenhand.models.model import Model, NotEmbedded
+from evenhand.models.model import Model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Embed
+from evenhand.models.requests import Answer, Embed
 from evenhand.stats.resampling import Resampling
 from evenhand.store.certificate_files import resampling_of
 from evenhand.store.comparison import ALL_ITEMS
@@ -50,9 +50,6 @@ from evenhand.store.figures import Figure, FigureGroups
 from evenhand.store.jobs import Parts
 from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.store.run import Run, run_name
-
-if TYPE_CHECKING:
-    from evenhand.models.embedding import Vector
 
 
 class OccupationCosine(FrozenModel):
@@ -314,28 +311,29 @@ def _refuse_unread(model: Model, pairs: PronounPairs) -> None:
 
 def _rows(model: Model, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
     readable = [pair for pair in pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
-    vectors = model.embed_words(
-        [text for pair in readable for text in (pair.male, pair.female)],
-        [span for pair in readable for span in (pair.male_span, pair.female_span)],
-        layer=layer,
+    vectors = model.answer(
+        [
+            Embed(text, span, layer)
+            for pair in readable
+            for text, span in ((pair.male, pair.male_span), (pair.female, pair.female_span))
+        ]
     )
     compared = {
         pair.id: _compared(male, female)
         for pair, male, female in zip(readable, vectors[::2], vectors[1::2], strict=True)
     }
-    return [_row(pair, compared.get(pair.id, NotEmbedded(UNREAD_PRONOUN))) for pair in pairs]
+    return [_row(pair, compared.get(pair.id, UNREAD_PRONOUN)) for pair in pairs]
 
 
-def _compared(male: Vector | NotEmbedded, female: Vector | NotEmbedded) -> float | NotEmbedded:
-    if isinstance(male, NotEmbedded):
-        return male
-    if isinstance(female, NotEmbedded):
-        return female
-    value = cosine(male, female)
-    return NotEmbedded(ZERO) if math.isnan(value) else value
+def _compared(male: Answer, female: Answer) -> float | str:
+    """The cosine of two vectors, or why there is none."""
+    if male.vector is None or female.vector is None:
+        return male.problem or female.problem or ZERO
+    value = cosine(male.vector, female.vector)
+    return ZERO if math.isnan(value) else value
 
 
-def _row(pair: PronounPair, compared: float | NotEmbedded) -> dict[str, object]:
+def _row(pair: PronounPair, compared: float | str) -> dict[str, object]:
     return {
         "pair": pair.id,
         "occupation": pair.occupation,
@@ -343,6 +341,6 @@ def _row(pair: PronounPair, compared: float | NotEmbedded) -> dict[str, object]:
         "answer": pair.answer,
         "male": pair.male,
         "female": pair.female,
-        "cosine": None if isinstance(compared, NotEmbedded) else compared,
-        "skipped_reason": compared.reason if isinstance(compared, NotEmbedded) else None,
+        "cosine": None if isinstance(compared, str) else compared,
+        "skipped_reason": compared if isinstance(compared, str) else None,
     }

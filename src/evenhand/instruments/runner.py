@@ -477,7 +477,7 @@ class ItemPreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         requests = (request for item in self.asked for request in self._requests(item))
-        cost = self.model.describe_cost(text for request in requests for text in texts_of(request))
+        cost = self.model.describe_cost(requests)
         return () if cost is None else (cost,)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

@@ -12,7 +12,7 @@ from evenhand.lab.corpus import language
 from evenhand.lab.world import World
 from evenhand.models.model import Model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Answer, Continue, Fill, Follow, Part, ScoringRequest
+from evenhand.models.requests import Answer, Continue, Fill, Follow, Part, Request
 from evenhand.store.records import ModelRecord
 
 Answers = Mapping[str, Mapping[str, float]]
@@ -51,7 +51,7 @@ class AnalyticModel(Model):
             device=self.ref.device,
         )
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         """Answers from the planted world.
 
         A word in the blank of a sentence of the lab, a sentence among all that stand alone or after another, and
@@ -59,7 +59,7 @@ class AnalyticModel(Model):
         """
         return [Answer((_log(self._probability(request)),)) for request in requests]
 
-    def _probability(self, request: ScoringRequest) -> float:
+    def _probability(self, request: Request) -> float:
         match request:
             case Fill():
                 return _share(request.word, _answers_to(request.text, self._blanks))

@@ -9,9 +9,24 @@ Other packages may rely on what this module exports.
 """
 
 from evenhand.models.backends import BACKENDS, Backend
-from evenhand.models.model import Model, NotEmbedded, ScoringFacts, missing_capability, require
+from evenhand.models.model import Model, ScoringFacts, missing_capability, require
 from evenhand.models.references import ModelError, ModelRef, load_model
-from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Part, Recover, Train, Write
+from evenhand.models.requests import (
+    Answer,
+    Continue,
+    Embed,
+    Fill,
+    Finish,
+    Follow,
+    GeneratedText,
+    GenerationOptions,
+    Messages,
+    Part,
+    Recover,
+    Request,
+    Train,
+    Write,
+)
 
 __all__ = [
     "BACKENDS",
@@ -20,13 +35,17 @@ __all__ = [
     "Continue",
     "Embed",
     "Fill",
+    "Finish",
     "Follow",
+    "GeneratedText",
+    "GenerationOptions",
+    "Messages",
     "Model",
     "ModelError",
     "ModelRef",
-    "NotEmbedded",
     "Part",
     "Recover",
+    "Request",
     "ScoringFacts",
     "Train",
     "Write",

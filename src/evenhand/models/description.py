@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,7 +60,14 @@ def model_record(
         planted=read_planted_bias(ref.location),
         prefix=ref.prefix,
         adapters=tuple(Path(adapter).name for adapter in ref.adapters),
+        chat_template=template_digest(tokenizer),
     )
+
+
+def template_digest(tokenizer: Any) -> str | None:
+    """SHA-256 of the template that messages are shown in; None without one."""
+    template = getattr(tokenizer, "chat_template", None)
+    return hashlib.sha256(json.dumps(template).encode()).hexdigest() if template else None
 
 
 def weights_digest(ref: ModelRef, config: Any) -> str:
@@ -184,5 +192,6 @@ def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
         "longest_input": longest_input(loaded) or "no limit",
         "only_needed_positions_projected": "yes" if scoring.only_needed_positions else "no",
         "shared_beginnings_computed_once": "yes" if scoring.shared_prefixes else "no",
+        "chat_template": f"sha256 {digest[:12]}" if (digest := template_digest(tokenizer)) else "no",
         "next_sentence_head": "yes" if Follow in model.capabilities else "no",
     }

@@ -6,41 +6,40 @@ vector of a word knows only what comes before the word, and nothing of what come
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from evenhand.core.items import Span
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, attempt
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
 from evenhand.models.limits import CPU_TOKENS, MOST_TOKENS, batch_tokens, longest_input
 from evenhand.models.loading import Loaded
-from evenhand.models.model import NotEmbedded
+from evenhand.models.model import NOT_FINITE, keep_answers, read_answers
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Answer, Embed
 from evenhand.models.tokenised_text import LONGEST_TEXT, prepare, tokenise
-
-Vector: TypeAlias = npt.NDArray[np.float32]
+from evenhand.store.jobs import Parts
 
 UNKNOWN_WORD = "the tokenizer does not know the word"
 NOTHING_THERE = "no token stands for the word"
-NOT_FINITE = "the model gave NaN or infinite values"
 
 
 @dataclass(frozen=True, slots=True)
-class _WordPosition:
-    """Where the tokens of a word stand, and which word it is of those asked for."""
+class WordPosition:
+    """The tokens of a text, which of them stand for a word, and the layer that is read."""
 
-    number: int
     ids: Tokens
     tokens: tuple[int, ...]
+    layer: int
 
 
 class WordEmbedder:
@@ -93,109 +92,103 @@ class WordEmbedder:
             )
         return layer if layer >= 0 else self.layers + 1 + layer
 
-    def embed(
-        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
-    ) -> list[Vector | NotEmbedded]:
-        """The vector of a span of characters in each text.
+    def positions(self, requests: Sequence[Embed]) -> list[WordPosition | str]:
+        """Where to read the vector of each request; or why it has none."""
+        tokenizer, special = self.loaded.tokenizer, self.loaded.family.adds_special_tokens
+        texts = [text for text in dict.fromkeys(own.text for own in requests) if len(text) <= LONGEST_TEXT]
+        prepare(tokenizer, texts, special=special)
+        tokenised = {text: tokenise(tokenizer, text, special=special) for text in texts}
+        begin = () if self._start is None else (self._start,)
+        found: list[WordPosition | str] = []
+        for request in requests:
+            layer = self.layer_number(request.layer)
+            if request.text not in tokenised:
+                found.append(f"the text is longer than {LONGEST_TEXT:,} characters")
+                continue
+            text = tokenised[request.text]
+            ids = (*begin, *text.ids)
+            tokens = tuple(place + len(begin) for place in text.overlapping(request.span))
+            if len(ids) > self.longest:
+                found.append(f"the text is longer than the {self.longest:,} tokens that the model takes")
+            elif not tokens:
+                found.append(NOTHING_THERE)
+            elif tokenizer.unk_token_id in [ids[token] for token in tokens]:
+                found.append(UNKNOWN_WORD)
+            else:
+                found.append(WordPosition(ids, tokens, layer))
+        return found
+
+    def vectors(
+        self,
+        positions: Iterable[WordPosition],
+        *,
+        parts: Parts | None = None,
+        done: Callable[[Sequence[WordPosition]], None] | None = None,
+    ) -> dict[WordPosition, Answer]:
+        """The vector at each position.
 
         Args:
-            texts: The texts. One that occurs several times goes through the model once.
-            spans: For each text, the characters of the word.
-            layer: Of the model: 0 is the embeddings before any context, -1 the last layer.
-
-        Returns:
-            A vector for each word in 32-bit floats, or why there is none: its text is longer than the model takes, no
-            token stands for it, the tokenizer does not know it, or the model gave NaN.
+            positions: Those of one text go through the model together, and equal ones once.
+            parts: Where finished batches are kept.
+            done: Told which positions are finished.
         """
-        if len(texts) != len(spans):
-            raise ModelError(
-                f"There are {len(texts):,} texts and {len(spans):,} spans. Give one span for each text."
-            )
-        chosen = self.layer_number(layer)
-        embedded: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
-        places = []
-        for number, place in enumerate(self._places(texts, spans)):
-            if isinstance(place, NotEmbedded):
-                embedded[number] = place
-            else:
-                places.append(place)
-        for batch in self._batches(places):
-            for place, vector in zip(batch, self._vectors_or_halves(batch, chosen), strict=True):
-                embedded[place.number] = vector
-        return embedded
+        answers: dict[WordPosition, Answer] = {}
+        for batch in self._batches(set(positions)):
+            key = f"vectors-{hashlib.sha256(repr(batch).encode()).hexdigest()[:32]}"
+            given = read_answers(parts, key)
+            if given is None:
+                given = self._vectors_or_halves(batch)
+                if not any(answer.problem == NOT_ENOUGH_MEMORY for answer in given):
+                    keep_answers(parts, key, given)
+            answers.update(zip(batch, given, strict=True))
+            if done:
+                done(batch)
+        return answers
 
-    def _places(self, texts: Sequence[str], spans: Sequence[Span]) -> Iterator[_WordPosition | NotEmbedded]:
-        tokenizer = self.loaded.tokenizer
-        special = self.loaded.family.adds_special_tokens
-        prepare(tokenizer, texts, special=special)
-        tokenised = {
-            text: tokenise(tokenizer, text, special=special)
-            for text in dict.fromkeys(texts)
-            if len(text) <= LONGEST_TEXT
-        }
-        begin = () if self._start is None else (self._start,)
-        for number, (text, span) in enumerate(zip(texts, spans, strict=True)):
-            if not 0 <= span.start < span.end <= len(text):
-                raise ValueError(
-                    f"the text has {len(text)} characters, and no word at {span.start} to {span.end}"
-                )
-            if text not in tokenised:
-                yield NotEmbedded(f"the text is longer than {LONGEST_TEXT:,} characters")
-                continue
-            ids = (*begin, *tokenised[text].ids)
-            tokens = tuple(place + len(begin) for place in tokenised[text].overlapping(span))
-            if len(ids) > self.longest:
-                yield NotEmbedded(f"the text is longer than the {self.longest:,} tokens that the model takes")
-            elif not tokens:
-                yield NotEmbedded(NOTHING_THERE)
-            elif tokenizer.unk_token_id in [ids[token] for token in tokens]:
-                yield NotEmbedded(UNKNOWN_WORD)
-            else:
-                yield _WordPosition(number, ids, tokens)
-
-    def _batches(self, places: Sequence[_WordPosition]) -> Iterator[list[_WordPosition]]:
-        """Words of texts of about equal length, so many that the texts fit into the budget."""
-        current: list[_WordPosition] = []
+    def _batches(self, positions: Iterable[WordPosition]) -> Iterator[list[WordPosition]]:
+        """Positions in texts of about equal length, so many that the texts fit into the budget."""
+        current: list[WordPosition] = []
         rows: set[Tokens] = set()
-        for place in sorted(places, key=lambda place: (-len(place.ids), place.ids, place.number)):
-            if place.ids not in rows and rows and not self._fits(len(rows) + 1, len(current[0].ids)):
+        for position in sorted(positions, key=lambda own: (-len(own.ids), own.ids, own.tokens, own.layer)):
+            if position.ids not in rows and rows and not self._fits(len(rows) + 1, len(current[0].ids)):
                 yield current
                 current, rows = [], set()
-            current.append(place)
-            rows.add(place.ids)
+            current.append(position)
+            rows.add(position.ids)
         if current:
             yield current
 
     def _fits(self, rows: int, width: int) -> bool:
         return rows * width <= self.max_tokens and self._memory.holds(rows * width, width=width)
 
-    def _vectors_or_halves(
-        self, batch: Sequence[_WordPosition], layer: int
-    ) -> Sequence[Vector | NotEmbedded]:
-        """The vectors of words, all together or in halves where memory does not suffice."""
-        vectors = attempt(lambda: self._vectors(batch, layer))
+    def _vectors_or_halves(self, batch: Sequence[WordPosition]) -> list[Answer]:
+        """The vectors at positions, all together or in halves where memory does not suffice."""
+        vectors = attempt(lambda: self._vectors(batch))
         if vectors is not None:
-            found = vectors.cpu().numpy()
-            return [one if np.isfinite(one).all() else NotEmbedded(NOT_FINITE) for one in found]
+            return [
+                Answer(vector=one) if np.isfinite(one).all() else Answer(problem=NOT_FINITE)
+                for one in vectors
+            ]
         if len(batch) == 1:
-            return [NotEmbedded(NOT_ENOUGH_MEMORY)]
+            return [Answer(problem=NOT_ENOUGH_MEMORY)]
         middle = len(batch) // 2
-        return [
-            vector
-            for part in (batch[:middle], batch[middle:])
-            for vector in self._vectors_or_halves(part, layer)
-        ]
+        return [*self._vectors_or_halves(batch[:middle]), *self._vectors_or_halves(batch[middle:])]
 
-    def _vectors(self, batch: Sequence[_WordPosition], layer: int) -> Tensor:
-        rows = {ids: row for row, ids in enumerate(dict.fromkeys(place.ids for place in batch))}
+    def _vectors(self, batch: Sequence[WordPosition]) -> list[npt.NDArray[np.float32]]:
+        rows = {ids: row for row, ids in enumerate(dict.fromkeys(own.ids for own in batch))}
+        found: dict[WordPosition, npt.NDArray[np.float32]] = {}
         with torch.inference_mode():
-            hidden = self._hidden_states(list(rows))[layer]
-            columns, real = padded([place.tokens for place in batch], hidden.device)
-            chosen = torch.tensor([rows[place.ids] for place in batch], device=hidden.device)
-            states = hidden[chosen[:, None], columns].float()
-            # Not a product with the mask: beside a word, a state that is not finite must not spread.
-            states = torch.where(real[..., None].bool(), states, 0.0)
-            return states.sum(dim=1) / real.sum(dim=1, keepdim=True)
+            layers = self._hidden_states(list(rows))
+            for layer, own in groupby(sorted(batch, key=lambda own: own.layer), key=lambda own: own.layer):
+                positions = list(own)
+                columns, real = padded([position.tokens for position in positions], layers[layer].device)
+                chosen = torch.tensor([rows[position.ids] for position in positions], device=columns.device)
+                states = layers[layer][chosen[:, None], columns].float()
+                # Not a product with the mask: beside a word, a state that is not finite must not spread.
+                states = torch.where(real[..., None].bool(), states, 0.0)
+                means = states.sum(dim=1) / real.sum(dim=1, keepdim=True)
+                found.update(zip(positions, means.cpu().numpy(), strict=True))
+        return [found[position] for position in batch]
 
     def _hidden_states(self, rows: Sequence[Tokens]) -> Sequence[Tensor]:
         """Hidden states of every layer; the model's head has no part in them, so only its body runs."""

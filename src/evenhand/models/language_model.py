@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, islice
 
-from evenhand.core.items import Span, overlong_reason
+from evenhand.core.items import overlong_reason
 from evenhand.core.progress import Progress, activity
 from evenhand.models.description import record_of, warnings_of_texts
-from evenhand.models.embedding import Vector, WordEmbedder
+from evenhand.models.embedding import WordEmbedder, WordPosition
 from evenhand.models.engine.execution import Answers as TokenAnswers
-from evenhand.models.engine.execution import InputsDone, ScoringJob, execute
+from evenhand.models.engine.execution import InputsDone, execute
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardInputs, ForwardPlan, PairInput, make_plan, merge_requests
 from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import Projection, SplitProjection
-from evenhand.models.engine.requests import (
-    PairRequest,
-    Request,
-    RequestGroup,
-    RequestValues,
-    shown_tokens,
-    too_long,
-)
+from evenhand.models.engine.requests import PairRequest, TokenRequest, Tokens, shown_tokens, too_long
 from evenhand.models.engine.runners import PairRunner, Runner
 from evenhand.models.engine.self_check import SelfCheck
 from evenhand.models.families import Family
-from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
-from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.judges import Judge, load_judge
 from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
 from evenhand.models.loading import Loaded
 from evenhand.models.model import (
     NOT_FINITE,
+    ItemCounter,
     Model,
-    NotEmbedded,
     ScoringFacts,
+    answers_of,
     check_requests,
-    check_texts,
-    checked_texts,
+    has_messages,
     missing_capability,
     require,
+    spread_over_items,
 )
 from evenhand.models.next_sentence import HEAD_DESCRIPTIONS, PairEncoder
 from evenhand.models.objectives.gap_contexts import GapContexts
@@ -53,12 +46,23 @@ from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.layouts import RowLayout, choose_layout
 from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
-from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, ScoringRequest, Write
+from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Request, ScoringRequest, Write
 from evenhand.models.tokenised_text import prepare
+from evenhand.models.writing import TextWriter
 from evenhand.store.jobs import Parts
 from evenhand.store.records import ModelRecord
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """What requests ask of a model's tokens, each with its place among them; or why they cannot be asked."""
+
+    problems: list[str | None]
+    scored: list[tuple[int, ScoringRequest, tuple[TokenRequest, ...]]] = field(default_factory=list)
+    embedded: list[tuple[int, WordPosition]] = field(default_factory=list)
+    written: list[tuple[int, Write, Tokens]] = field(default_factory=list)
 
 
 class LanguageModel(Model):
@@ -71,6 +75,7 @@ class LanguageModel(Model):
         self.also_answers = loaded.family.also_answers
         self.hides_words = loaded.family.hides_words
         self.reads_left_to_right = loaded.family.reads_left_to_right
+        self.takes_messages = bool(getattr(loaded.tokenizer, "chat_template", None))
 
     @property
     def record(self) -> ModelRecord:
@@ -191,7 +196,7 @@ class LanguageModel(Model):
         return self.family.gap_contexts(self)
 
     def plan(
-        self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
+        self, requests: Sequence[TokenRequest], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
         if not self.reads_left_to_right:  # the methods of a decoder put the prefix before every text
@@ -216,23 +221,24 @@ class LanguageModel(Model):
         requests: Sequence[ScoringRequest],
         *,
         items: Sequence[str] | None = None,
-        whole_items: bool = False,
         known_words: bool = False,
-    ) -> list[tuple[Request, ...] | str]:
+    ) -> list[tuple[TokenRequest, ...] | str]:
         """For each request what is asked of tokens, or why it cannot be asked. Arguments are as of ``answer``."""
-        with gc_disabled(), activity("splitting texts into tokens"):
-            self._tokenise_ahead(requests)
-            found = [
-                self._token_requests(request, items[place] if items else "", known_words=known_words)
-                for place, request in enumerate(requests)
-            ]
-        if whole_items and items:
-            self._refuse_whole_items(found, items)
-            return found
+        found = self._token_requests(requests, items or [""] * len(requests), known_words=known_words)
         return [
             asked if isinstance(asked, str) else too_long(asked, self.longest_input) or asked
             for asked in found
         ]
+
+    def _token_requests(
+        self, requests: Sequence[ScoringRequest], items: Sequence[str], *, known_words: bool
+    ) -> list[tuple[TokenRequest, ...] | str]:
+        with gc_disabled(), activity("splitting texts into tokens"):
+            self._tokenise_ahead(requests)
+            return [
+                self._asked_of_tokens(request, item, known_words=known_words)
+                for request, item in zip(requests, items, strict=True)
+            ]
 
     def _tokenise_ahead(self, requests: Sequence[ScoringRequest]) -> None:
         texts: list[tuple[str, bool]] = []
@@ -244,9 +250,9 @@ class LanguageModel(Model):
         for special in (True, False):
             prepare(self.tokenizer, (text for text, own in texts if own is special), special=special)
 
-    def _token_requests(
+    def _asked_of_tokens(
         self, request: ScoringRequest, item: str, *, known_words: bool
-    ) -> tuple[Request, ...] | str:
+    ) -> tuple[TokenRequest, ...] | str:
         if isinstance(request, Follow):
             if self.judge is None:
                 raise missing_capability(self, Follow, purpose="judge next sentences")
@@ -257,6 +263,8 @@ class LanguageModel(Model):
         overlong = _overlong(request)
         if overlong:
             return overlong
+        if has_messages(request) and not self.reads_left_to_right:
+            return "only models that read from left to right are asked with messages"
         try:
             asked = tuple(self.family.token_requests(self, request, _group_of(request, item)))
         except UnscorableError as reason:
@@ -265,29 +273,68 @@ class LanguageModel(Model):
             return UNKNOWN_WORD
         return asked
 
-    def _refuse_whole_items(self, found: list[tuple[Request, ...] | str], items: Sequence[str]) -> None:
-        """Put the reason of one request to all of its item, also where any of them is too long."""
-        reasons: dict[str, str] = {}
-        asked: dict[str, list[Request]] = {}
-        for item, own in zip(items, found, strict=True):
-            if isinstance(own, str):
-                reasons.setdefault(item, own)
-            else:
-                asked.setdefault(item, []).extend(own)
-        for item, of_item in asked.items():
-            problem = too_long(of_item, self.longest_input)
-            if problem:
-                reasons.setdefault(item, problem)
-        for place, item in enumerate(items):
-            found[place] = reasons.get(item, found[place])
-
-    def _shows_unknown_word(self, requests: Sequence[Request]) -> bool:
+    def _shows_unknown_word(self, requests: Sequence[TokenRequest]) -> bool:
         unknown = self.tokenizer.unk_token_id
         return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
 
+    def _prepare(
+        self, requests: Sequence[Request], items: Sequence[str], *, whole_items: bool, known_words: bool
+    ) -> _Prepared:
+        check_requests(requests)
+        prepared = _Prepared([None] * len(requests))
+        problems = prepared.problems
+        scored = [(place, own) for place, own in enumerate(requests) if isinstance(own, ScoringRequest)]
+        names = [items[place] for place, _ in scored]
+        asked = self._token_requests([own for _, own in scored], names, known_words=known_words)
+        for (place, request), own in zip(scored, asked, strict=True):
+            if isinstance(own, str):
+                problems[place] = own
+            else:
+                prepared.scored.append((place, request, own))
+        embedded = [(place, own) for place, own in enumerate(requests) if isinstance(own, Embed)]
+        if embedded:
+            self.ref.refuse_prefix()
+            positions = self.embedder.positions([own for _, own in embedded])
+            for (place, _), position in zip(embedded, positions, strict=True):
+                if isinstance(position, str):
+                    problems[place] = position
+                else:
+                    prepared.embedded.append((place, position))
+        written = [(place, own) for place, own in enumerate(requests) if isinstance(own, Write)]
+        if written:
+            require(self, Write, purpose="write texts")
+            prompts = self.writer.prompts([own for _, own in written])
+            for (place, write), prompt in zip(written, prompts, strict=True):
+                if isinstance(prompt, str):
+                    problems[place] = prompt
+                else:
+                    prepared.written.append((place, write, prompt))
+        self._refuse_long(prepared, items if whole_items else None)
+        prepared.scored = [own for own in prepared.scored if problems[own[0]] is None]
+        prepared.embedded = [own for own in prepared.embedded if problems[own[0]] is None]
+        prepared.written = [own for own in prepared.written if problems[own[0]] is None]
+        return prepared
+
+    def _refuse_long(self, prepared: _Prepared, items: Sequence[str] | None) -> None:
+        """Note what is too long for the model; with items, also put the problem of a request to all of its item."""
+        if items is None:
+            for place, _, own in prepared.scored:
+                prepared.problems[place] = too_long(own, self.longest_input)
+            return
+        of_item: dict[str, list[TokenRequest]] = {}
+        for place, _, own in prepared.scored:
+            of_item.setdefault(items[place], []).extend(own)
+        long_items = [too_long(own, self.longest_input) for own in of_item.values()]
+        spread = spread_over_items([*prepared.problems, *long_items], [*items, *of_item])
+        prepared.problems[:] = spread[: len(items)]
+
+    def problems(self, requests: Sequence[Request]) -> list[str | None]:
+        """See ``Model``."""
+        return self._prepare(requests, [""] * len(requests), whole_items=False, known_words=False).problems
+
     def answer(
         self,
-        requests: Sequence[ScoringRequest],
+        requests: Sequence[Request],
         *,
         items: Sequence[str] | None = None,
         whole_items: bool = False,
@@ -297,31 +344,62 @@ class LanguageModel(Model):
         progress: Progress | None = None,
     ) -> list[Answer]:
         """Answer requests, planned together. See ``Model``."""
-        check_requests(requests)
-        asked = self.token_requests(requests, items=items, whole_items=whole_items, known_words=known_words)
-        groups = [
-            RequestGroup(items[place] if items else str(place), own)
-            for place, own in enumerate(asked)
-            if not isinstance(own, str)
-        ]
-        job = ScoringJob(self, groups, max_tokens=max_tokens)
-        values = iter(job.answers(parts=parts, progress=progress))
-        return [
-            Answer(problem=own) if isinstance(own, str) else self._answer(request, next(values))
-            for request, own in zip(requests, asked, strict=True)
-        ]
+        asked = self._prepare(
+            requests,
+            items or [""] * len(requests),
+            whole_items=whole_items and items is not None,
+            known_words=known_words,
+        )
+        answers = [Answer(problem=problem) for problem in asked.problems]
+        token_requests = [one for _, _, own in asked.scored for one in own]
+        plan, forward = ForwardPlan((), (), joined=False), ForwardInputs()
+        if asked.scored:
+            with activity("planning batches"):
+                plan, forward = self.plan(token_requests, max_tokens=max_tokens)
 
-    def _answer(self, request: ScoringRequest, values: RequestValues) -> Answer:
-        if isinstance(values, str):
-            return Answer(problem=values)
-        logs = tuple(chain.from_iterable(values))
+        inputs = iter(forward.places)
+        counted: list[tuple[Hashable, Hashable]] = []
+        for place, _, own in asked.scored:
+            name = items[place] if items else place
+            counted += [(name, where[0]) for where in islice(inputs, len(own)) if where is not None]
+        counted += [(items[place] if items else place, position) for place, position in asked.embedded]
+        for place, write, _ in asked.written:
+            counted += [(items[place] if items else (place, text), text) for text in answers_of(write)]
+        counter = ItemCounter(counted)
+
+        def done(finished: Iterable[Hashable]) -> None:
+            if progress:
+                progress(*counter.add(finished))
+
+        if asked.scored:
+            products = self.loaded.products
+            found = execute(plan, forward, self.runners(plan), parts=parts, progress=done, products=products)
+            numbers = iter(range(len(token_requests)))
+            for place, request, own in asked.scored:
+                answers[place] = self._answer(request, found, list(islice(numbers, len(own))))
+        if asked.embedded:
+            vectors = self.embedder.vectors([own for _, own in asked.embedded], parts=parts, done=done)
+            for place, position in asked.embedded:
+                answers[place] = vectors[position]
+        if asked.written:
+            prompts = {write: prompt for _, write, prompt in asked.written}
+            texts = self.writer.texts(prompts, parts=parts, done=done, max_tokens=max_tokens)
+            for place, write, _ in asked.written:
+                answers[place] = texts[write]
+        return answers
+
+    def _answer(self, request: ScoringRequest, found: TokenAnswers, numbers: Sequence[int]) -> Answer:
+        problem = next(filter(None, map(found.problem, numbers)), None) if found.missing else None
+        if problem:
+            return Answer(problem=problem)
+        logs = tuple(chain.from_iterable(map(found.of, numbers)))
         if not all(map(math.isfinite, logs)):
             return Answer(logs, NOT_FINITE)
         return Answer(logs, is_whole=isinstance(request, Follow) or self.family.is_whole(self, request))
 
     def answer_tokens(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[TokenRequest],
         *,
         max_tokens: int | None = None,
         parts: Parts | None = None,
@@ -351,52 +429,10 @@ class LanguageModel(Model):
         """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
         return self.embedder.layer_number(layer)
 
-    def embed_words(
-        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
-    ) -> list[Vector | NotEmbedded]:
-        """The contextual vector of a span of characters in each text, at a layer.
-
-        Layers are numbered as by ``layer_number``. A decoder's vector of a word knows only what comes before the word.
-        """
-        self.ref.refuse_prefix()
-        check_texts(texts, argument="texts")
-        return self.embedder.embed(texts, spans, layer=layer)
-
     @cached_property
-    def generator(self) -> LocalGenerator:
+    def writer(self) -> TextWriter:
         """What writes texts with the model."""
-        return LocalGenerator(self.loaded, self.memory)
-
-    def generate(
-        self,
-        prompts: Iterable[str],
-        options: GenerationOptions | None = None,
-        *,
-        parts: Parts | None = None,
-        progress: TextProgress | None = None,
-        max_tokens: int | None = None,
-    ) -> Iterator[GeneratedText]:
-        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
-
-        Args:
-            prompts: Texts to go on from, read as they are needed.
-            options: How texts are decoded.
-            parts: Keep every finished batch; what they hold already is not generated again.
-            progress: Called after every batch.
-            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
-        """
-        require(self, Write, purpose="write texts")
-        return self.generator.generate(
-            checked_texts(prompts, argument="prompts"),
-            options or GenerationOptions(),
-            parts=parts,
-            progress=progress,
-            max_tokens=max_tokens,
-        )
-
-    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:
-        """Which prompts leave no room for the new tokens."""
-        return self.generator.overlong(prompts, options)
+        return TextWriter(self.loaded, self.memory)
 
 
 def _overlong(request: ScoringRequest) -> str | None:
@@ -407,6 +443,8 @@ def _group_of(request: ScoringRequest, item: str) -> str:
     """Requests of one group are likely to start alike."""
     if not isinstance(request, Continue):
         return item
+    if request.messages:
+        return item or repr(request.messages)
     return item or request.prefix or request.text if request.prefix else f"{item or request.text} alone"
 
 

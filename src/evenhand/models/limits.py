@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from evenhand.models.engine.requests import Request, length_of
+from evenhand.models.engine.requests import TokenRequest, length_of
 from evenhand.models.loading import Loaded
 
 _UNLIMITED = 10**6
@@ -42,7 +42,7 @@ def attention_window(config: Any) -> int | None:
     return min((window for window in windows if isinstance(window, int) and window > 0), default=None)
 
 
-def fits_window(config: Any, requests: Iterable[Request]) -> bool:
+def fits_window(config: Any, requests: Iterable[TokenRequest]) -> bool:
     """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
     window = attention_window(config)
     return window is None or all(length_of(request) <= window for request in requests)

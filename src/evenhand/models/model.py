@@ -11,10 +11,11 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from evenhand.core.items import BLANK
 from evenhand.models.references import ModelError, ModelRef
@@ -24,7 +25,10 @@ from evenhand.models.requests import (
     Embed,
     Fill,
     Follow,
+    GeneratedText,
+    GenerationOptions,
     Recover,
+    Request,
     ScoringRequest,
     Train,
     Write,
@@ -32,18 +36,20 @@ from evenhand.models.requests import (
 from evenhand.store.records import ModelRecord
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from evenhand.core.items import Span
     from evenhand.core.progress import Progress
-    from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.store.jobs import Parts
 
 NOT_FINITE = "the model gave NaN or infinite values"
+NO_CHAT_TEMPLATE = "the model has no chat template, so it takes no messages"
 
 REQUESTS_AT_ONCE = 64
 """Requests whose answers are kept together."""
+
+TEXTS_AT_ONCE = 4096
+"""Texts that are asked for together by ``generate``."""
+
+TextProgress: TypeAlias = Callable[[int], None]
+"""Called with the number of texts that were finished since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,6 @@ class ScoringFacts:
     """Most bytes that a batch takes beside the weights."""
     only_needed_positions: bool = False
     shared_prefixes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NotEmbedded:
-    """Why a word has no vector."""
-
-    reason: str
 
 
 class Model(ABC):
@@ -84,6 +83,8 @@ class Model(ABC):
     """Whether it can be shown a text with ``HIDDEN`` words."""
     reads_left_to_right: bool = False
     """Whether a token is never given what comes after it."""
+    takes_messages: bool = False
+    """Whether it has a way to be asked with messages."""
 
     @property
     @abstractmethod
@@ -126,35 +127,29 @@ class Model(ABC):
         """Why it lacks a capability that others of its kind have, as a sentence without its full stop."""
         return None
 
-    def describe_cost(self, texts: Iterable[str]) -> str | None:  # noqa: ARG002
-        """What it costs to score texts, in a sentence; None where it costs nothing.
+    def describe_cost(self, requests: Iterable[Request], *, parts: Parts | None = None) -> str | None:  # noqa: ARG002
+        """What it costs to answer requests, without texts that ``parts`` hold, in a sentence; None where nothing.
 
         Raises:
             EvenhandError: If it is more than is allowed.
         """
         return None
 
-    def describe_generation_cost(
-        self,
-        prompts: Iterable[str],  # noqa: ARG002
-        options: GenerationOptions,  # noqa: ARG002
-        *,
-        parts: Parts | None = None,  # noqa: ARG002
-    ) -> str | None:
-        """What it costs to write texts after prompts, without those that ``parts`` hold; None where nothing.
-
-        Raises:
-            EvenhandError: If it is more than is allowed.
-        """
-        return None
+    def problems(self, requests: Sequence[Request]) -> list[str | None]:
+        """Why requests cannot be answered, as far as that is known before they are asked."""
+        check_requests(requests)
+        return [
+            NO_CHAT_TEMPLATE if has_messages(request) and not self.takes_messages else None
+            for request in requests
+        ]
 
     def answer(
         self,
-        requests: Sequence[ScoringRequest],
+        requests: Sequence[Request],
         *,
         items: Sequence[str] | None = None,
-        whole_items: bool = False,  # noqa: ARG002 # nothing is known here before a request is asked
-        known_words: bool = False,  # noqa: ARG002 # nor which words are known
+        whole_items: bool = False,
+        known_words: bool = False,  # noqa: ARG002 # nothing is known here of a tokenizer
         max_tokens: int | None = None,  # noqa: ARG002
         parts: Parts | None = None,
         progress: Progress | None = None,
@@ -163,37 +158,45 @@ class Model(ABC):
 
         Args:
             requests: What is asked.
-            items: For each request the item that it is about; progress is counted in items.
+            items: For each request the item that it is about; progress is counted in items, without them in answers.
             whole_items: Ask nothing of an item of which one request cannot be asked.
             known_words: Do not ask what shows a word that the tokenizer does not know.
             max_tokens: Most tokens in a batch.
             parts: Where answers are kept as they come, so that an interrupted job resumes.
             progress: Told how many items are done.
         """
-        check_requests(requests)
+        problems = self.problems(requests)
+        if whole_items and items:
+            problems = spread_over_items(problems, items)
         requests = [self._as_sentence(request) for request in requests]
-        distinct = sorted(dict.fromkeys(requests), key=lambda request: type(request).__name__)
-        answers: dict[ScoringRequest, Answer] = {}
-        names = items or [str(place) for place in range(len(requests))]
-        counter = ItemCounter(zip(names, requests, strict=True))
+        asked = [place for place, problem in enumerate(problems) if problem is None]
+        counter = ItemCounter.of_requests([(place, requests[place]) for place in asked], items)
+        distinct = sorted({requests[place]: None for place in asked}, key=lambda own: type(own).__name__)
+        answers: dict[Request, Answer] = {}
         for first in range(0, len(distinct), REQUESTS_AT_ONCE):
             batch = distinct[first : first + REQUESTS_AT_ONCE]
-            given = _stored(parts, batch)
-            if given is None:
-                given = [_finite(answer) for answer in self.answer_batch(batch)]
-                if len(given) != len(batch):
-                    raise ModelError(
-                        f"{self.ref.id} gave {len(given)} answers to {len(batch)} requests. It needs to give one for "
-                        "each."
-                    )
-                if parts is not None:
-                    parts.put(_key(batch), _written(given))
+            given = self._stored_or_asked(batch, parts)
             answers.update(zip(batch, given, strict=True))
-            if progress:
-                progress(*counter.add(batch))
-        return [answers[request] for request in requests]
+            for own in chain.from_iterable(map(answers_of, batch)) if progress else ():
+                progress(*counter.add([own]))  # type: ignore[misc] # there is one
+        return [
+            answers[request] if problem is None else Answer(problem=problem)
+            for request, problem in zip(requests, problems, strict=True)
+        ]
 
-    def _as_sentence(self, request: ScoringRequest) -> ScoringRequest:
+    def _stored_or_asked(self, batch: Sequence[Request], parts: Parts | None) -> list[Answer]:
+        key = f"answers-{hashlib.sha256(repr(batch).encode()).hexdigest()[:32]}"
+        given = read_answers(parts, key)
+        if given is None or len(given) != len(batch):
+            given = [_finite(answer) for answer in self.answer_batch(batch)]
+            if len(given) != len(batch):
+                raise ModelError(
+                    f"{self.ref.id} gave {len(given)} answers to {len(batch)} requests. It needs to give one for each."
+                )
+            keep_answers(parts, key, given)
+        return given
+
+    def _as_sentence(self, request: Request) -> Request:
         """A text of which some tokens are asked for is asked for as a whole where they cannot be hidden."""
         if (
             isinstance(request, Recover)
@@ -203,7 +206,7 @@ class Model(ABC):
             return Continue("", request.text)
         return request
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         """An answer for each of a few requests, all different; equal types stand together."""
         for kind in dict.fromkeys(map(type, requests)):
             raise missing_capability(self, kind, purpose=f"answer {kind.__name__} requests")
@@ -254,23 +257,14 @@ class Model(ABC):
         """
         raise missing_capability(self, Embed, purpose="give vectors of words")
 
-    def embed_words(
-        self,
-        texts: Sequence[str],  # noqa: ARG002
-        spans: Sequence[Span],  # noqa: ARG002
-        *,
-        layer: int = -1,  # noqa: ARG002
-    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
-        """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
-        raise missing_capability(self, Embed, purpose="give vectors of words")
-
     def generate(
         self,
-        prompts: Iterable[str],  # noqa: ARG002
-        options: GenerationOptions | None = None,  # noqa: ARG002
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
         *,
-        parts: Parts | None = None,  # noqa: ARG002
-        progress: TextProgress | None = None,  # noqa: ARG002
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+        max_tokens: int | None = None,
     ) -> Iterator[GeneratedText]:
         """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
 
@@ -278,13 +272,44 @@ class Model(ABC):
             prompts: Read as they are needed, so there may be any number.
             options: How texts are decoded; the defaults if not given.
             parts: Where texts are kept as they come; what they hold already is not generated again.
-            progress: Called after every batch.
+            progress: Called when texts are done.
+            max_tokens: Most tokens in a batch: padded prompts and new tokens of all texts.
         """
-        raise missing_capability(self, Write, purpose="write texts")
+        require(self, Write, purpose="write texts")
+        numbered = enumerate(checked_texts(prompts, argument="prompts"))
+        return self._generated(numbered, options or GenerationOptions(), parts, progress, max_tokens)
 
-    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:  # noqa: ARG002
-        """Which prompts are known to leave no room for the new tokens."""
-        return [False] * len(prompts)
+    def _generated(
+        self,
+        numbered: Iterator[tuple[int, str]],
+        options: GenerationOptions,
+        parts: Parts | None,
+        progress: TextProgress | None,
+        max_tokens: int | None,
+    ) -> Iterator[GeneratedText]:
+        while window := list(islice(numbered, max(1, TEXTS_AT_ONCE // options.samples))):
+            requests = [Write(prompt, options, number) for number, prompt in window]
+            self._refuse_problems(requests, self.problems(requests))
+            before = 0
+
+            def count(done: int, _total: int) -> None:
+                nonlocal before
+                if progress and done > before:
+                    progress(done - before)
+                before = done
+
+            answers = self.answer(requests, max_tokens=max_tokens, parts=parts, progress=count)
+            self._refuse_problems(requests, [answer.problem for answer in answers])
+            for answer in answers:
+                yield from answer.texts
+
+    def _refuse_problems(self, requests: Sequence[Write], problems: Sequence[str | None]) -> None:
+        for request, problem in zip(requests, problems, strict=True):
+            if problem is not None:
+                raise ModelError(
+                    f"{self.ref.id} cannot go on from prompt {request.number}, "
+                    f"{shorten(request.prompt, 60, placeholder=' …')!r}: {problem}."
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,19 +403,28 @@ def checked_texts(texts: Iterable[str], *, argument: str) -> Iterator[str]:
 
 def _checked_texts(texts: Iterable[str], argument: str) -> Iterator[str]:
     for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ModelError(f"{argument}[{place}] is {text!r}; a text is needed.")
-        try:
-            text.encode()
-        except UnicodeEncodeError as problem:
-            raise ModelError(
-                f"{argument}[{place}] has half of a surrogate pair at character {problem.start}, which is no "
-                "character. Remove it, or read the text with the right encoding."
-            ) from None
+        check_text(text, argument=f"{argument}[{place}]")
         yield text
 
 
-def check_requests(requests: Sequence[ScoringRequest]) -> None:
+def check_text(text: str, *, argument: str) -> None:
+    """Refuse what is no text or cannot be written down.
+
+    Raises:
+        ModelError: With the name of the argument.
+    """
+    if not isinstance(text, str):
+        raise ModelError(f"{argument} is {text!r}; a text is needed.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise ModelError(
+            f"{argument} has half of a surrogate pair at character {problem.start}, which is no character. Remove it, "
+            "or read the text with the right encoding."
+        ) from None
+
+
+def check_requests(requests: Sequence[Request]) -> None:
     """Refuse what is no list of requests, and requests whose texts are none or cannot be written down.
 
     Raises:
@@ -406,45 +440,143 @@ def check_requests(requests: Sequence[ScoringRequest]) -> None:
                 texts = {"text": request.text, "shared_with": request.shared_with or ""}
             case Follow():
                 texts = {"first": request.first, "second": request.second}
+            case Embed():
+                texts = {"text": request.text}
+            case Write():
+                texts = {"prompt": request.prompt}
             case _:
-                raise ModelError(
-                    f"requests[{place}] is {request!r}; a Fill, Continue, Recover or Follow is needed."
-                )
+                kinds = "a Fill, Continue, Recover, Follow, Embed or Write"
+                raise ModelError(f"requests[{place}] is {request!r}; {kinds} is needed.")
         for name, text in texts.items():
-            check_texts([text], argument=f"requests[{place}].{name}")
+            check_text(text, argument=f"requests[{place}].{name}")
+        if isinstance(request, Embed):
+            _check_span(request)
+        elif has_messages(request):
+            _check_messages(request, argument=f"requests[{place}]")
+
+
+def _check_span(request: Embed) -> None:
+    span, length = request.span, len(request.text)
+    if not 0 <= span.start < span.end <= length:
+        raise ValueError(f"the text has {length} characters, and no word at {span.start} to {span.end}")
+
+
+def has_messages(request: Request) -> TypeGuard[Continue | Write]:
+    """Whether a request comes with messages."""
+    return isinstance(request, Continue | Write) and bool(request.messages)
+
+
+def _check_messages(request: Continue | Write, *, argument: str) -> None:
+    before = request.prefix if isinstance(request, Continue) else request.prompt
+    if before:
+        raise ModelError(
+            f"{argument} has messages and the text {before[:40]!r} before them; give one of the two."
+        )
+    for place, message in enumerate(request.messages):
+        if not isinstance(message, tuple) or len(message) != 2:
+            raise ModelError(
+                f"{argument}.messages[{place}] is {message!r}; a pair of a role and a text is needed, such as "
+                "('user', 'Hello')."
+            )
+        check_texts(message, argument=f"{argument}.messages[{place}]")
 
 
 def _finite(answer: Answer) -> Answer:
-    return answer if all(map(math.isfinite, answer.log_probs)) else replace(answer, problem=NOT_FINITE)
+    numbers = answer.log_probs if answer.vector is None else answer.vector.tolist()
+    return answer if all(map(math.isfinite, numbers)) else replace(answer, problem=NOT_FINITE, vector=None)
 
 
-def _written(answers: Sequence[Answer]) -> bytes:
-    return json.dumps([[answer.log_probs, answer.problem, answer.is_whole] for answer in answers]).encode()
+def keep_answers(parts: Parts | None, key: str, answers: Sequence[Answer]) -> None:
+    """Keep answers under a key."""
+    if parts is not None:
+        rows = [
+            [
+                answer.log_probs,
+                answer.problem,
+                answer.is_whole,
+                None if answer.vector is None else answer.vector.tolist(),
+                [text.model_dump() for text in answer.texts],
+            ]
+            for answer in answers
+        ]
+        parts.put(key, json.dumps(rows).encode())
 
 
-def _key(batch: Sequence[ScoringRequest]) -> str:
-    """The key under which the answers to these very requests are kept."""
-    return f"answers-{hashlib.sha256(repr(batch).encode()).hexdigest()[:32]}"
-
-
-def _stored(parts: Parts | None, batch: Sequence[ScoringRequest]) -> list[Answer] | None:
-    piece = parts.get(_key(batch)) if parts is not None else None
+def read_answers(parts: Parts | None, key: str) -> list[Answer] | None:
+    """The answers under a key; None if there are none yet."""
+    piece = parts.get(key) if parts is not None else None
     if piece is None:
         return None
-    answers = [Answer(tuple(logs), problem, is_whole) for logs, problem, is_whole in json.loads(piece)]
-    return answers if len(answers) == len(batch) else None
+    return [
+        Answer(
+            tuple(logs),
+            problem,
+            is_whole,
+            _as_vector(vector),
+            tuple(map(GeneratedText.model_validate, texts)),
+        )
+        for logs, problem, is_whole, vector, texts in json.loads(piece)
+    ]
+
+
+def texts_key(prefix: str, options: GenerationOptions, rows: Sequence[tuple[Write, int]]) -> str:
+    """The key under which texts are kept.
+
+    Args:
+        prefix: Of the model.
+        options: How they are decoded.
+        rows: For each text its request and its number among the texts of that request.
+    """
+    prompts = [(request.number, request.start, sample) for request, sample in rows]
+    content = json.dumps(
+        [{**options.to_record(), "prefix": prefix + options.prefix}, prompts], sort_keys=True
+    )
+    return f"texts-{hashlib.sha256(content.encode()).hexdigest()[:32]}"
+
+
+def _as_vector(numbers: Sequence[float] | None) -> Any:
+    if numbers is None:
+        return None
+    import numpy as np
+
+    return np.array(numbers, dtype=np.float32)
+
+
+def spread_over_items(problems: Sequence[str | None], items: Sequence[str]) -> list[str | None]:
+    """For each request the first problem of its item."""
+    of_item: dict[str, str] = {}
+    for item, problem in zip(items, problems, strict=True):
+        if problem is not None:
+            of_item.setdefault(item, problem)
+    return [of_item.get(item) for item in items]
+
+
+def answers_of(request: Request) -> list[Hashable]:
+    """What progress counts of a request: each text that is written, anything else once."""
+    if isinstance(request, Write):
+        return [(request, sample) for sample in range(request.decoding.samples)]
+    return [request]
 
 
 class ItemCounter:
     """Counts items of which all that was asked is answered."""
 
-    def __init__(self, asked: Iterable[tuple[str, Hashable]]) -> None:
-        """Of each item, by its name, what is asked."""
-        self._items: dict[Hashable, set[str]] = {}
+    def __init__(self, asked: Iterable[tuple[Hashable, Hashable]]) -> None:
+        """Of each item what is asked."""
+        self._items: dict[Hashable, set[Hashable]] = {}
         for item, own in asked:
             self._items.setdefault(own, set()).add(item)
         self._missing = Counter(chain.from_iterable(self._items.values()))
         self._total, self._done = len(self._missing), 0
+
+    @classmethod
+    def of_requests(cls, requests: Iterable[tuple[int, Request]], items: Sequence[str] | None) -> ItemCounter:
+        """Of requests, each with its place: in items, or in answers where there are no items."""
+        return cls(
+            (items[place] if items else (place, own), own)
+            for place, request in requests
+            for own in answers_of(request)
+        )
 
     def add(self, answered: Iterable[Hashable]) -> tuple[int, int]:
         """How many items are done, of how many, after some more answers."""

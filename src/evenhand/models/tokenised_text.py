@@ -9,10 +9,12 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from evenhand.core.errors import fault
 from evenhand.core.items import Span
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.model import NO_CHAT_TEMPLATE
 from evenhand.models.references import UnscorableError
-from evenhand.models.requests import filled_text
+from evenhand.models.requests import Messages, filled_text
 
 Characters: TypeAlias = tuple[int, int]
 """Start and end (exclusive). A plain pair, because there is one for every token."""
@@ -209,6 +211,22 @@ def start_token(tokenizer: Any, config: Any) -> int | None:
         if isinstance(candidate, int) and 0 <= candidate < config.vocab_size:
             return candidate
     return None
+
+
+def chat_text(tokenizer: Any, messages: Messages) -> str:
+    """Messages as the template of a tokenizer writes them, up to where the model's reply begins.
+
+    Raises:
+        UnscorableError: If there is no template, or it does not take these messages.
+    """
+    if tokenizer.chat_template is None:
+        raise UnscorableError(NO_CHAT_TEMPLATE)
+    turns = [{"role": role, "content": content} for role, content in messages]
+    try:
+        text: str = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    except Exception as problem:  # a template raises whatever it likes
+        raise UnscorableError(f"the chat template does not take the messages ({fault(problem)})") from problem
+    return text
 
 
 MAX_SHOWN_TOKENS = 2**26

@@ -203,6 +203,8 @@ class ModelRecord(FrozenModel):
     """How the file holds the weights, such as GGUF Q4_1, where they were dequantised on loading."""
     caveats: tuple[str, ...] = ()
     """In which respects it may differ from the model that its file was made from."""
+    chat_template: str | None = None
+    """SHA-256 of the template of its tokenizer that messages are shown in, where it has one."""
     products: str = ""
     """What computed matrix products, and why, for a model whose weights were in this process."""
 

@@ -5,28 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from evenhand.core.items import BLANK, Span
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
-from evenhand.models.model import (
-    Model,
-    NotEmbedded,
-    check_not_single_text,
-    check_texts,
-    missing_capability,
-    require,
-)
+from evenhand.core.items import BLANK
+from evenhand.models.model import Model, missing_capability
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Answer, Continue, Embed, Fill, Follow, Part, ScoringRequest, Write
+from evenhand.models.requests import (
+    Answer,
+    Continue,
+    Embed,
+    Fill,
+    Finish,
+    Follow,
+    GeneratedText,
+    Messages,
+    Part,
+    Request,
+    Write,
+)
 from evenhand.store.records import ModelRecord
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from evenhand.store.jobs import Parts
 
 EVERYTHING = frozenset({Fill, Continue, Follow, Embed, Write})
 
@@ -40,7 +38,7 @@ class FakeModel(Model):
 
     A word in a blank has the probability of the sentence with the word in place, a sentence that follows another the
     probability of the two with a space between them. A text's probability is shared evenly by its words, which are its
-    tokens. Vectors and generated texts depend on the texts alone.
+    tokens. Vectors and generated texts depend on the texts alone. Messages are read as a dialogue, one to a line.
 
         >>> model = FakeModel({"He is kind.": 0.2, "She is kind.": 0.1})
         >>> model.score_fills("BLANK is kind.", ["He"])[0].total
@@ -53,7 +51,7 @@ class FakeModel(Model):
         capabilities: What the model can be asked; everything that needs no weights if not given.
     """
 
-    reads_left_to_right = False
+    takes_messages = True
 
     def __init__(
         self,
@@ -103,7 +101,7 @@ class FakeModel(Model):
             raise ModelError(f"{self.ref.id} gives {text!r} the probability {value}; it must be from 0 to 1.")
         return value
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         """Each word in a blank and each second sentence as one token, each text word by word."""
         for request in requests:
             if type(request) not in self.capabilities:
@@ -111,19 +109,24 @@ class FakeModel(Model):
                 raise missing_capability(self, kind, purpose=f"answer {kind.__name__} requests")
         return [self._answer(request) for request in requests]
 
-    def _answer(self, request: ScoringRequest) -> Answer:
+    def _answer(self, request: Request) -> Answer:
         match request:
             case Fill():
                 return Answer((_log(self.probability(request.text.replace(BLANK, request.word))),))
             case Follow():
                 return Answer((_log(self.probability(f"{request.first} {request.second}")),))
             case Continue():
-                text = request.prefix if request.part is Part.PREFIX else request.joined
+                before = _dialogue(request.messages) if request.messages else request.prefix
+                text = before if request.part is Part.PREFIX else f"{before} {request.text}".strip()
                 words = len(text.split())
                 asked = words if request.part is Part.PREFIX else len(request.text.split())
                 if not asked:
                     return Answer(problem="it has no word")
                 return Answer((_log(self.probability(text)) / words,) * asked)
+            case Embed():
+                return Answer(vector=self._vector(request))
+            case Write():
+                return Answer(texts=self._texts(request))
         raise ModelError(f"{self.ref.id} cannot be asked for {request!r}.")
 
     def layer_number(self, layer: int) -> int:
@@ -132,42 +135,28 @@ class FakeModel(Model):
             raise ModelError(f"{self.ref.id} has the layers 0 to {LAYERS}; {layer} was asked for.")
         return layer if layer >= 0 else LAYERS + 1 + layer
 
-    def embed_words(
-        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
-    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
-        """A vector for each word that depends on the word, its text and the layer."""
+    def _vector(self, request: Embed) -> Any:
+        """A vector that depends on the word, its text and the layer."""
         import numpy as np
 
-        require(self, Embed, purpose="give vectors of words")
-        check_texts(texts, argument="texts")
-        return [
-            np.random.default_rng(_digest(f"{span.of(text)} in {text} at {layer}"))
-            .normal(size=DIMENSIONS)
-            .astype(np.float32)
-            for text, span in zip(texts, spans, strict=True)
-        ]
+        text, layer = request.text, self.layer_number(request.layer)
+        seed = _digest(f"{request.span.of(text)} in {text} at {layer}")
+        return np.random.default_rng(seed).normal(size=DIMENSIONS).astype(np.float32)
 
-    def generate(
-        self,
-        prompts: Iterable[str],
-        options: GenerationOptions | None = None,
-        *,
-        parts: Parts | None = None,
-        progress: TextProgress | None = None,
-    ) -> Iterator[GeneratedText]:
-        """For each prompt its own words again, from its end to its beginning."""
-        del parts
-        require(self, Write, purpose="write texts")
-        check_not_single_text(prompts, argument="prompts")
-        chosen = options or GenerationOptions()
-        for number, prompt in enumerate(prompts):
-            words = prompt.split()[::-1][: chosen.max_new_tokens]
-            for sample in range(chosen.samples):
-                yield GeneratedText(
-                    prompt=number, sample=sample, text=" ".join(words), tokens=len(words), finish=Finish.END
-                )
-                if progress:
-                    progress(1)
+    def _texts(self, request: Write) -> tuple[GeneratedText, ...]:
+        """The words of a prompt again, from its end to its beginning."""
+        prompt = _dialogue(request.messages) if request.messages else request.prompt
+        words = prompt.split()[::-1][: request.decoding.max_new_tokens]
+        return tuple(
+            GeneratedText(
+                prompt=request.number,
+                sample=sample,
+                text=" ".join(words),
+                tokens=len(words),
+                finish=Finish.END,
+            )
+            for sample in range(request.decoding.samples)
+        )
 
 
 class FakeBackend:
@@ -212,6 +201,10 @@ def _identity(answers: Mapping[str, float] | Callable[[str], float], otherwise: 
         return f"function {getattr(known, '__module__', '')}.{name}"
     content = json.dumps([sorted(answers.items()), otherwise])
     return f"table {hashlib.sha256(content.encode()).hexdigest()}"
+
+
+def _dialogue(messages: Messages) -> str:
+    return "\n".join(f"{role}: {content}" for role, content in messages)
 
 
 def _digest(text: str) -> int:

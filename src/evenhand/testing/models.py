@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import BLANK, Span
-from evenhand.models.generation import GenerationOptions
-from evenhand.models.model import CAPABILITIES, Model, NotEmbedded
-from evenhand.models.requests import Continue, Embed, Fill, Follow, Recover, ScoringRequest, Train, Write
+from evenhand.models.model import CAPABILITIES, Model
+from evenhand.models.requests import (
+    Answer,
+    Continue,
+    Embed,
+    Fill,
+    Follow,
+    GenerationOptions,
+    Recover,
+    Request,
+    ScoringRequest,
+    Train,
+    Write,
+)
 from evenhand.testing.conformance import require
 
 if TYPE_CHECKING:
@@ -101,8 +112,8 @@ _CALLS: Mapping[type, Callable[[Model, ModelSamples], object]] = {
     Fill: lambda model, samples: model.score_fills(samples.context, samples.words),
     Continue: lambda model, samples: model.answer([Continue("", samples.texts[0])]),
     Follow: lambda model, samples: model.score_followers(samples.first, samples.seconds),
-    Embed: lambda model, samples: model.embed_words(samples.texts[:1], [Span(0, len(samples.texts[0]))]),
-    Write: lambda model, samples: list(model.generate(samples.texts[:1], _SHORT)),
+    Embed: lambda model, samples: model.answer([Embed(samples.texts[0], Span(0, len(samples.texts[0])))]),
+    Write: lambda model, samples: model.answer([Write(samples.texts[0], _SHORT)]),
 }
 
 
@@ -121,10 +132,8 @@ def _check_answers(model: Model, capability: type, samples: ModelSamples) -> Non
     name = capability.__name__
 
     def ask(requests: Sequence[ScoringRequest]) -> list[list[float]]:
-        answers = model.answer(requests)
-        require(len(answers) == len(requests), f"{len(requests)} {name} requests get {len(answers)} answers")
+        answers = _answers(model, requests, f"{name} requests")
         for answer in answers:
-            require(answer.problem is None, f"a {name} request is not answered: {answer.problem}")
             require(bool(answer.log_probs), f"a {name} request gets no log-probability")
         return [list(answer.log_probs) for answer in answers]
 
@@ -156,31 +165,48 @@ def _check_texts(model: Model, samples: ModelSamples) -> None:
         )
 
 
+def _answers(model: Model, requests: Sequence[Request], name: str) -> list[Answer]:
+    answers = model.answer(requests)
+    require(len(answers) == len(requests), f"{len(requests)} {name} get {len(answers)} answers")
+    for answer in answers:
+        require(answer.problem is None, f"one of the {name} is not answered: {answer.problem}")
+    return answers
+
+
 def _check_vectors(model: Model, samples: ModelSamples) -> None:
     def ask(texts: Sequence[str]) -> list[list[float]]:
-        spans = [Span(0, len(text.split()[0])) for text in texts]
-        vectors = [
-            [] if isinstance(vector, NotEmbedded) else vector.tolist()
-            for vector in model.embed_words(texts, spans)
-        ]
-        lengths = {len(vector) for vector in vectors if vector}
-        require(len(lengths) <= 1, f"embed_words gives vectors of the lengths {sorted(lengths)}")
+        answers = model.answer([Embed(text, Span(0, len(text.split()[0]))) for text in texts])
+        vectors = [[] if answer.vector is None else answer.vector.tolist() for answer in answers]
+        lengths = {len(vector) for vector, answer in zip(vectors, answers, strict=True) if not answer.problem}
+        require(len(lengths) <= 1, f"Embed requests get vectors of the lengths {sorted(lengths)}")
+        require(0 not in lengths, "an Embed request gets no vector, and no reason why")
         require(
             all(math.isfinite(value) for vector in vectors for value in vector),
-            "embed_words gives a vector that is not finite; NotEmbedded with a reason is needed",
+            "an Embed request gets a vector that is not finite; a problem is needed",
         )
         return vectors
 
-    _check_invariance(ask, samples.texts, "embed_words")
+    _check_invariance(ask, samples.texts, "Embed requests")
 
 
 def _check_generation(model: Model, samples: ModelSamples) -> None:
-    first, second = (list(model.generate(samples.texts, _SHORT)) for _ in range(2))
-    require(first == second, "generate gives other texts for the same seed")
-    numbers = [text.prompt for text in first]
+    requests = [Write(text, _SHORT, number) for number, text in enumerate(samples.texts)]
+    first, second = (_answers(model, requests, "Write requests") for _ in range(2))
+    require(first == second, "Write requests get other texts for the same seed")
+    texts = [[(text.prompt, text.sample) for text in answer.texts] for answer in first]
+    wanted = [[(number, 0)] for number in range(len(requests))]
     require(
-        numbers == list(range(len(samples.texts))),
-        f"generate gives texts for the prompts {numbers}; one for each, in their order, is needed",
+        texts == wanted, f"Write requests get texts for the prompts and samples {texts}; needed are {wanted}"
+    )
+    _check_problem_of_messages(model, samples)
+
+
+def _check_problem_of_messages(model: Model, samples: ModelSamples) -> None:
+    """A model that takes no messages says so as a problem, and answers nothing in their place."""
+    (answer,) = model.answer([Write(decoding=_SHORT, messages=(("user", samples.texts[0]),))])
+    require(
+        model.takes_messages or (answer.problem is not None and not answer.texts),
+        f"{model.ref.id} takes no messages and answers them all the same; a problem is needed",
     )
 
 

@@ -238,7 +238,7 @@ class TargetLikelihoods:
             for pair in self._pairs
             for side in (0, 1)
         ]
-        codec = model.generator.codec
+        codec = model.writer.codec
         prompts = codec.encode([prefix + prompt for prefix, prompt, _ in texts])
         whole = codec.encode([prefix + text for prefix, _, text in texts])
         requests = [

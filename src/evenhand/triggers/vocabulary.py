@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.generation.codec import TextCodec
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
+from evenhand.models.writing import TextCodec
 
 SEPARATOR = " "
 """Between a trigger and what follows it."""

@@ -23,6 +23,7 @@ from evenhand.instruments.regard.comparison import compare_regard
 from evenhand.instruments.regard.generation import lack_of_texts, write_texts
 from evenhand.instruments.regard.results import RegardMeasure, RegardResult
 from evenhand.instruments.regard.text_changes import content_shift, distinct_shares, words_by_prompt
+from evenhand.models.requests import Write
 from evenhand.stats.resampling import Resampling
 from evenhand.store.comparison import ComparisonOptions, Difference
 from evenhand.store.jobs import Parts
@@ -108,16 +109,15 @@ class WrittenTexts:
 
     def describe_cost(self, model: Any, prefixes: Sequence[NamedPrefixes]) -> str | None:
         """What the texts of a server cost, in a sentence; None for a model that costs nothing."""
-        prompts = [
-            prefix + prompt.text
+        decoding = replace(self._audit_options.decoding, samples=1)
+        requests = [
+            Write(prefix + prompt.text, decoding)
             for own in prefixes
             for prefix in own.prefixes
             for prompt in self.prompts.prompts
             for _ in range(self._share(own))
         ]
-        cost: str | None = model.describe_generation_cost(
-            prompts, replace(self._audit_options.decoding, samples=1)
-        )
+        cost: str | None = model.describe_cost(requests)
         return cost
 
     @property

@@ -21,8 +21,8 @@ from evenhand.models.backends.api import ApiError, ApiOptions, Endpoint
 from evenhand.models.backends.api.chat import CONTINUE, continuation_of, is_refusal
 from evenhand.models.backends.api.client import ApiClient, RequestLimitError, RequestRefusedError
 from evenhand.models.backends.api.model import ApiModel
-from evenhand.models.generation import Finish, GenerationOptions
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Finish, GenerationOptions, Write
 from evenhand.store.jobs import Parts
 
 PROMPTS = ("The children went", "She opened", "It was a")
@@ -141,6 +141,30 @@ def test_chat_sends_a_message_and_reads_the_reply(server: ApiServer) -> None:
     assert message == {"role": "user", "content": "Be kind. Hello"}
     assert CONTINUE in model.record.caveats[0]
     assert model_of(server).record.caveats == ()
+
+
+def test_messages_go_to_a_chat_endpoint_as_they_are(server: ApiServer) -> None:
+    model = model_of(server, endpoint=Endpoint.CHAT)
+    messages = (("system", "Answer with a letter."), ("user", "A or B?"))
+
+    (answer,) = model.answer([Write(messages=messages, decoding=GenerationOptions(prefix="Be kind. "))])
+
+    assert [text.text for text in answer.texts] == ["You said: Be kind. A or B?"]
+    assert server.requests[-1]["messages"] == [
+        {"role": "system", "content": "Answer with a letter."},
+        {"role": "user", "content": "Be kind. A or B?"},
+    ]
+
+
+def test_the_completions_endpoint_takes_no_messages(server: ApiServer) -> None:
+    model = model_of(server)
+
+    (answer,) = model.answer([Write(messages=(("user", "A or B?"),))])
+
+    assert not model.takes_messages
+    assert answer.problem is not None
+    assert "set EVENHAND_API_ENDPOINT to chat" in answer.problem
+    assert not server.requests
 
 
 @pytest.mark.parametrize(
@@ -353,14 +377,15 @@ def test_a_short_key_is_no_secret_that_texts_must_lose(
 
 def test_the_cost_leaves_out_texts_that_are_kept(server: ApiServer, tmp_path: Path) -> None:
     model, parts = model_of(server), Parts(tmp_path)
-    whole = model.describe_generation_cost(PROMPTS, OPTIONS)
+    requests = [Write(prompt, OPTIONS, number) for number, prompt in enumerate(PROMPTS)]
+    whole = model.describe_cost(requests)
     assert whole.startswith("6 requests")
-    assert model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts) == whole
+    assert model.describe_cost(requests, parts=parts) == whole
     list(model.generate(PROMPTS[:1], OPTIONS, parts=parts))
-    left = model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts)
+    left = model.describe_cost(requests, parts=parts)
     assert left.startswith("2 of 6 texts are kept from before and are not asked for again. Left: 4 requests")
     list(model.generate(PROMPTS, OPTIONS, parts=parts))
-    assert model.describe_generation_cost(PROMPTS, OPTIONS, parts=parts).startswith("All 6 texts are kept")
+    assert model.describe_cost(requests, parts=parts).startswith("All 6 texts are kept")
 
 
 def test_a_key_with_odd_characters_is_refused_without_showing_it(
@@ -407,7 +432,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from evenhand.models.backends.api import API, ApiOptions
-from evenhand.models.generation import GenerationOptions
+from evenhand.models.requests import GenerationOptions
 from evenhand.models.references import ModelRef
 from evenhand.store.jobs import Parts
 

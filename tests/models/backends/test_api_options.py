@@ -13,10 +13,9 @@ from evenhand.models.backends.api import (
     ApiError,
     ApiOptions,
     Endpoint,
-    estimate_generation,
-    estimate_scoring,
+    estimate_cost,
 )
-from evenhand.models.generation import GenerationOptions
+from evenhand.models.requests import Continue, GenerationOptions, Write
 
 BASE = "http://localhost:8000/v1"
 
@@ -105,7 +104,7 @@ def test_the_cost_of_a_generation_is_known_before_it_starts() -> None:
     options = GenerationOptions(samples=10, max_new_tokens=50, prefix="1234")
     prices = ApiOptions(base_url=BASE, input_price=2.0, output_price=8.0)
 
-    estimate = estimate_generation(["12345678", "1"] * 1000, options, prices)
+    estimate = estimate_cost([Write(prompt, options) for prompt in ["12345678", "1"] * 1000], prices)
 
     assert (estimate.requests, estimate.prompt_tokens) == (20_000, 50_000)
     assert estimate.completion_tokens == 1_000_000
@@ -117,7 +116,7 @@ def test_the_cost_of_a_generation_is_known_before_it_starts() -> None:
 
 
 def test_without_prices_the_estimate_says_how_to_give_them() -> None:
-    estimate = estimate_scoring(["12345678"] * 3, ApiOptions(base_url=BASE))
+    estimate = estimate_cost([Continue("", "12345678")] * 3, ApiOptions(base_url=BASE))
 
     assert (estimate.requests, estimate.prompt_tokens, estimate.completion_tokens) == (3, 6, 3)
     assert estimate.price is None
@@ -125,7 +124,7 @@ def test_without_prices_the_estimate_says_how_to_give_them() -> None:
 
 
 def test_a_job_over_the_limit_is_refused_before_it_starts() -> None:
-    estimate = estimate_scoring(["a"] * 3, ApiOptions(base_url=BASE))
+    estimate = estimate_cost([Continue("", "a")] * 3, ApiOptions(base_url=BASE))
 
     estimate.refuse_over(None)
     estimate.refuse_over(3)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from zoo_fixtures import Zoo
 
-from evenhand.models.engine.execution import ScoringJob, execute
+from evenhand.models.engine.execution import execute
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.plan import ForwardInput, make_plan, merge_requests
-from evenhand.models.engine.requests import CausalRequest, Request, RequestGroup, Tokens
+from evenhand.models.engine.requests import CausalRequest, TokenRequest, Tokens
 from evenhand.models.engine.trees import CausalInput
 
 sequences = st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=9).map(tuple), min_size=1, max_size=12)
@@ -82,7 +82,7 @@ def test_a_tree_is_cut_until_its_sequences_fit() -> None:
         ]
 
 
-def branching_requests() -> list[Request]:
+def branching_requests() -> list[TokenRequest]:
     tokens = [tuple(row) for row in np.random.default_rng(5).integers(20, 300, size=(6, 9)).tolist()]
     return [CausalRequest((*row, end, 8), 1, "") for row in tokens for end in (30, 31)]
 
@@ -113,10 +113,11 @@ def test_what_does_not_fit_at_all_is_told_with_a_reason(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = menagerie.model("gpt2")
-    groups = [RequestGroup(str(number), (request,)) for number, request in enumerate(branching_requests())]
+    requests = branching_requests()
 
     def hopeless(*_arguments: object) -> Tensor:
         raise MemoryError
 
     monkeypatch.setattr(model.projection, "log_probabilities", hopeless)
-    assert ScoringJob(model, groups).answers() == [NOT_ENOUGH_MEMORY] * len(groups)
+    answers = model.answer_tokens(requests)
+    assert [answers.problem(place) for place in range(len(requests))] == [NOT_ENOUGH_MEMORY] * len(requests)

@@ -15,7 +15,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.projection import WholeProjection
-from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
+from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Seq2SeqRequest, TokenRequest
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.masked import MASKED
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -31,7 +31,7 @@ def large_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return llama_of_large_vocabulary(tmp_path_factory.mktemp("llama"))
 
 
-def sentences(count: int, *, branches: int = 8) -> list[Request]:
+def sentences(count: int, *, branches: int = 8) -> list[TokenRequest]:
     """Sentences that all start alike, as those of a probe do: a tree that grows with their number."""
     numbers = np.random.default_rng(3).integers(300, VOCABULARY, size=(count // branches, 6))
     return [
@@ -86,7 +86,7 @@ def test_the_mask_of_a_tree_does_not_grow_with_its_square(large_vocabulary: Path
     assert squares[1] < 5 * squares[0]
 
 
-def long_requests(model: LanguageModel) -> list[Request]:
+def long_requests(model: LanguageModel) -> list[TokenRequest]:
     """Inputs as long as a zoo model takes."""
     rng = np.random.default_rng(1)
     rows = [tuple(row) for row in rng.integers(20, 300, size=(8, 120)).tolist()]

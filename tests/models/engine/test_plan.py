@@ -19,8 +19,8 @@ from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,
     PairRequest,
-    Request,
     Seq2SeqRequest,
+    TokenRequest,
     Tokens,
 )
 from evenhand.models.engine.trees import CausalInput, Read
@@ -54,7 +54,7 @@ any_requests = st.lists(
 )
 
 
-def plan_of(requests: Sequence[Request], max_tokens: int = 32) -> ForwardPlan:
+def plan_of(requests: Sequence[TokenRequest], max_tokens: int = 32) -> ForwardPlan:
     return make_plan(merge_requests(requests), max_tokens=max_tokens)
 
 
@@ -108,7 +108,7 @@ def test_a_tree_that_is_not_too_long_stays_as_it_is() -> None:
 
 
 @given(any_requests)
-def test_requests_other_than_sequences_are_read_where_they_say(requests: list[Request]) -> None:
+def test_requests_other_than_sequences_are_read_where_they_say(requests: list[TokenRequest]) -> None:
     forward = merge_requests(requests)
     for request, place in zip(requests, forward.places, strict=True):
         if place is None or isinstance(request, CausalRequest):
@@ -134,7 +134,7 @@ def test_requests_other_than_sequences_are_read_where_they_say(requests: list[Re
 
 
 def test_equal_inputs_are_computed_once() -> None:
-    requests: list[Request] = [
+    requests: list[TokenRequest] = [
         MaskedRequest((1, 2, 3), 1, 7),
         MaskedRequest((1, 2, 3), 1, 8),
         MaskedRequest((1, 2, 3), 1, 7),
@@ -182,18 +182,18 @@ def test_a_request_for_no_token_makes_no_work_and_hinders_no_sharing() -> None:
 
 
 @given(any_requests, st.data())
-def test_repeated_requests_change_nothing(requests: list[Request], data: st.DataObject) -> None:
+def test_repeated_requests_change_nothing(requests: list[TokenRequest], data: st.DataObject) -> None:
     repeated = data.draw(st.lists(st.sampled_from(requests), max_size=10))
     assert plan_of([*requests, *repeated]) == plan_of(requests)
 
 
 @given(any_requests)
-def test_the_same_requests_have_the_same_fingerprint(requests: list[Request]) -> None:
+def test_the_same_requests_have_the_same_fingerprint(requests: list[TokenRequest]) -> None:
     assert plan_of(requests).fingerprint == plan_of(list(requests)).fingerprint
 
 
 @given(any_requests, st.integers(0, 24))
-def test_other_requests_have_another_fingerprint(requests: list[Request], which: int) -> None:
+def test_other_requests_have_another_fingerprint(requests: list[TokenRequest], which: int) -> None:
     changed = MaskedRequest((3,) * 10, which % 10, 0)
     assert plan_of([*requests, changed]).fingerprint != plan_of(requests).fingerprint
 
@@ -204,7 +204,9 @@ def test_another_budget_is_another_plan() -> None:
 
 
 @given(any_requests, st.integers(1, 60))
-def test_batches_hold_every_work_once_within_the_budget(requests: list[Request], max_tokens: int) -> None:
+def test_batches_hold_every_work_once_within_the_budget(
+    requests: list[TokenRequest], max_tokens: int
+) -> None:
     plan = plan_of(requests, max_tokens)
     assert sorted(number for batch in plan.batches for number in batch.inputs) == list(
         range(len(plan.inputs))
@@ -218,7 +220,7 @@ def test_batches_hold_every_work_once_within_the_budget(requests: list[Request],
 
 
 @given(any_requests)
-def test_the_longest_works_run_first(requests: list[Request]) -> None:
+def test_the_longest_works_run_first(requests: list[TokenRequest]) -> None:
     plan = plan_of(requests)
     lengths: dict[str, list[int]] = {}
     for batch in plan.batches:
@@ -232,7 +234,9 @@ def test_the_longest_works_run_first(requests: list[Request]) -> None:
 
 
 @given(any_requests, st.integers(1, 3_000), st.booleans())
-def test_batches_keep_within_the_budget_of_memory(requests: list[Request], budget: int, joined: bool) -> None:
+def test_batches_keep_within_the_budget_of_memory(
+    requests: list[TokenRequest], budget: int, joined: bool
+) -> None:
     footprint = Footprint(per_token=7, per_pair=1)
     memory = BatchMemory(MemoryBudget(budget), footprint)
     plan = make_plan(merge_requests(requests), max_tokens=10**6, memory=memory, joined=joined)
@@ -246,7 +250,7 @@ def test_batches_keep_within_the_budget_of_memory(requests: list[Request], budge
 
 
 @given(any_requests, st.integers(1, 64))
-def test_a_budget_that_is_not_reached_changes_nothing(requests: list[Request], max_tokens: int) -> None:
+def test_a_budget_that_is_not_reached_changes_nothing(requests: list[TokenRequest], max_tokens: int) -> None:
     forward = merge_requests(requests)
     plenty = BatchMemory(MemoryBudget(2**40), Footprint(per_token=1, per_pair=1))
     assert make_plan(forward, max_tokens=max_tokens, memory=plenty) == make_plan(

@@ -22,9 +22,9 @@ from evenhand.core.recipes import Kernels
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.engine import products
 from evenhand.models.engine.products import UNCHANGED, MatrixProducts, matrix_products
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import Embed, GenerationOptions
 from evenhand.training.classification import new_classifier
 from evenhand.training.perplexity import HeldOut
 
@@ -311,7 +311,7 @@ def test_the_chosen_kernels_compute_all_work(
     elif work == "generation":
         list(model.generate(sentences, GenerationOptions(max_new_tokens=3)))
     elif work == "vectors":
-        model.embed_words(sentences[:1], [Span(4, 7)])
+        model.answer([Embed(sentences[0], Span(4, 7))])
     elif work == "perplexity":
         questions.loss(model.loaded.model)
     else:

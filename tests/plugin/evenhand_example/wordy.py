@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.models import Answer, Continue, Model, ModelError, ModelRef, Part
-from evenhand.models.requests import ScoringRequest
+from evenhand.models import Answer, Continue, Model, ModelError, ModelRef, Part, Request
 from evenhand.store.records import ModelRecord
 
 
@@ -31,7 +30,7 @@ class WordyModel(Model):
             device="cpu",
         )
 
-    def answer_batch(self, requests: Sequence[ScoringRequest]) -> list[Answer]:
+    def answer_batch(self, requests: Sequence[Request]) -> list[Answer]:
         """A log-probability for each word of each text, or of each prefix."""
         answers = []
         for request in requests:

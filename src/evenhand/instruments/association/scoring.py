@@ -28,7 +28,7 @@ from evenhand.instruments.association.ways import (
 from evenhand.instruments.instrument import SAMPLED, Preparation, drawn
 from evenhand.models.model import Model
 from evenhand.models.references import UnscorableError
-from evenhand.models.requests import Answer, ScoringRequest
+from evenhand.models.requests import Answer, Continue, ScoringRequest
 from evenhand.store.jobs import Parts
 from evenhand.store.records import RunRecord, SampleRecord, ScoringRecord
 from evenhand.store.run import Run
@@ -50,7 +50,7 @@ class AuditPreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """Tasks that the model cannot do, unless tasks were asked for by name; what asking costs."""
         texts = (
-            candidate.text
+            Continue("", candidate.text)
             for task in self.methods
             for item in self.benchmark.of_task(task)
             for candidate in item.candidates

@@ -12,7 +12,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.models.model import Model, NotEmbedded
+from evenhand.models.model import Model
+from evenhand.models.requests import Embed
 from evenhand.stats.resampling import Floats
 from evenhand.store.jobs import Parts
 from evenhand.text.word_search import WordFinder, WordMatch, gendered_words_in, words_of
@@ -163,18 +164,17 @@ class CorpusVectors:
 
     def _ask(self) -> None:
         asked, self._waiting = self._waiting, []
-        vectors = self.model.embed_words(
-            [each.text for each in asked], [each.found.span for each in asked], layer=self.layer
-        )
+        answers = self.model.answer([Embed(each.text, each.found.span, self.layer) for each in asked])
         counted: set[tuple[int, str]] = set()
         missed: set[tuple[int, str]] = set()
-        for each, vector in zip(asked, vectors, strict=True):
+        for each, answer in zip(asked, answers, strict=True):
             word = each.found.word
-            if isinstance(vector, NotEmbedded):
-                missed.add((each.sentence, vector.reason))
-                self.problems[word] = vector.reason
+            if answer.vector is None:
+                reason = answer.problem or ""
+                missed.add((each.sentence, reason))
+                self.problems[word] = reason
             else:
-                mean = self.means.setdefault(word, RunningMean.of_width(len(vector)))
-                mean.add(vector, in_new_sentence=(each.sentence, word) not in counted)
+                mean = self.means.setdefault(word, RunningMean.of_width(len(answer.vector)))
+                mean.add(answer.vector, in_new_sentence=(each.sentence, word) not in counted)
                 counted.add((each.sentence, word))
         self.left_out.update(reason for _, reason in missed)

@@ -52,10 +52,9 @@ from evenhand.instruments.knowledge.results import (
 )
 from evenhand.instruments.settled_scoring import NONSENSE_EVERY, WHOLE, ask_settled, sense_estimate
 from evenhand.instruments.word_scoring import WordScorer
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.model import Model
 from evenhand.models.references import ModelRef
-from evenhand.models.requests import Continue, Fill, Write, filled_text
+from evenhand.models.requests import Continue, Fill, GenerationOptions, Write, filled_text
 from evenhand.stats.resampling import Resampling
 from evenhand.store.certificate_bias import BiasRow
 from evenhand.store.certificate_files import resampling_of
@@ -307,7 +306,7 @@ class KnowledgePreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         texts = (
-            filled_text(sentence.text, word)[0]
+            Continue("", filled_text(sentence.text, word)[0])
             for sentence in self.settled.sentences
             for word in (sentence.right, sentence.wrong)
         )
@@ -349,13 +348,8 @@ class KnowledgePreparation(Preparation):
             return [], []
         sentences = self.settled.read_from_the_left().sentences
         openings = list(dict.fromkeys(sentence.opening for sentence in sentences))
-        skipped = {
-            opening
-            for opening, is_overlong in zip(
-                openings, self.writer.overlong(openings, CONTINUATION), strict=True
-            )
-            if is_overlong
-        }
+        problems = self.writer.problems([Write(opening, CONTINUATION) for opening in openings])
+        skipped = {opening for opening, problem in zip(openings, problems, strict=True) if problem}
         asked = [opening for opening in openings if opening not in skipped]
         return asked, [sentence.id for sentence in sentences if sentence.opening in skipped]
 

@@ -64,7 +64,7 @@ from evenhand.instruments.settled_scoring import (
 from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.model import Model
 from evenhand.models.references import ModelError
-from evenhand.models.requests import filled_text
+from evenhand.models.requests import Continue, filled_text
 from evenhand.store.jobs import Parts
 from evenhand.store.records import (
     DatasetRecord,
@@ -96,13 +96,13 @@ class MalorPreparation(Preparation):
     def notices(self) -> tuple[str, ...]:
         """What asking costs."""
         texts = (
-            filled_text(question.question.text, fill)[0]
+            Continue("", filled_text(question.question.text, fill)[0])
             for question in self._questions()
             for fill in question.question.fills
         )
         settled = self.settled.sample(NONSENSE_EVERY) if self.settled else ()
         gate = (
-            filled_text(sentence.text, word)[0]
+            Continue("", filled_text(sentence.text, word)[0])
             for sentence in settled
             for word in (sentence.right, sentence.wrong, sentence.nonsense)
         )

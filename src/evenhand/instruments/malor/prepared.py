@@ -37,7 +37,7 @@ from evenhand.instruments.malor.questions import (
     question_chunks,
 )
 from evenhand.instruments.word_scoring import WordAnswer, WordScorer
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import TokenRequest
 from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values
 from evenhand.models.language_model import LanguageModel
@@ -180,7 +180,7 @@ class _Table:
     def add(
         self,
         question: ProbeQuestion,
-        words: Sequence[tuple[Request, ...] | str],
+        words: Sequence[tuple[TokenRequest, ...] | str],
         places: Iterator[Sequence[int]],
     ) -> None:
         """A question's words: the requests of each, which have the next of the places, or why it has none."""

@@ -25,8 +25,8 @@ from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import assemble_regard
 from evenhand.instruments.regard.generation import PUBLISHED_DECODING, refuse_lack_of_texts, write_texts
 from evenhand.instruments.regard.results import NAME, LabellingClassifier
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelRef
+from evenhand.models.requests import GenerationOptions, Write
 from evenhand.store.jobs import Parts
 from evenhand.store.records import DatasetRecord, EnvironmentRecord, RunRecord, SampleRecord
 from evenhand.store.run import Run, run_name
@@ -235,8 +235,10 @@ class RegardAudit(Preparation):
                 f"There are {self.decoding.samples} texts per prompt. With fewer than {FEWEST_TEXTS}, shares are "
                 "mostly chance."
             )
-        texts = (prompt.text for prompt in self.prompts.prompts)
-        cost = self.model.describe_generation_cost(texts, self.decoding, parts=self.kept_answers)
+        requests = (
+            Write(prompt.text, self.decoding, number) for number, prompt in enumerate(self.prompts.prompts)
+        )
+        cost = self.model.describe_cost(requests, parts=self.kept_answers)
         return tuple(notices if cost is None else (*notices, cost))
 
     @property

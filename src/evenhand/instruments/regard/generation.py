@@ -13,8 +13,8 @@ import polars as pl
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress, no_progress
 from evenhand.data.regard_prompts import PromptSet, RegardPrompt
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions
 from evenhand.models.model import Model
+from evenhand.models.requests import Finish, GeneratedText, GenerationOptions
 from evenhand.store.jobs import Parts
 from evenhand.text.sentence_splitting import first_sentence
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torch
 
-from evenhand.core.progress import Progress, activity
+from evenhand.core.progress import activity
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, ReadValues, attempt, run_in_halves
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
 from evenhand.models.engine.products import UNCHANGED, MatrixProducts
-from evenhand.models.engine.requests import RequestGroup, RequestValues
 from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.references import ModelError
 from evenhand.store.jobs import Parts
-
-if TYPE_CHECKING:
-    from evenhand.models.language_model import LanguageModel
-
 
 Value = TypeVar("Value")
 
@@ -137,66 +131,3 @@ def _start(
             halves = run_in_halves(inputs, runner.start)
             return lambda: halves
     return lambda: ReadValues(finished(values))
-
-
-class ScoringJob:
-    """Questions that are planned together, to be answered as often as wanted."""
-
-    def __init__(
-        self, model: LanguageModel, groups: Sequence[RequestGroup], *, max_tokens: int | None = None
-    ) -> None:
-        """Plan.
-
-        Args:
-            model: Who is asked.
-            groups: The questions.
-            max_tokens: Most tokens in a batch.
-        """
-        self.model = model
-        self.groups = groups
-        requests = [request for each in groups for request in each.requests]
-        with activity("planning batches"):
-            self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
-
-    def answers(self, *, parts: Parts | None = None, progress: Progress | None = None) -> list[RequestValues]:
-        """For each group, the natural log-probabilities of each of its requests, or why there are none.
-
-        Args:
-            parts: Where finished batches are kept, so that an interrupted job goes on. They are of one model only.
-            progress: Told how many items are done.
-        """
-        counter = _ItemProgress(self.groups, self.forward, progress) if progress else None
-        runners = self.model.runners(self.plan)
-        products = self.model.loaded.products
-        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter, products=products)
-        numbers = count()
-        return [_values(answers, [next(numbers) for _ in each.requests]) for each in self.groups]
-
-
-def _values(answers: Answers, requests: Sequence[int]) -> RequestValues:
-    problem = next(filter(None, map(answers.problem, requests)), None) if answers.missing else None
-    return problem or [answers.of(request) for request in requests]
-
-
-class _ItemProgress:
-    """Counts items whose inputs are all done."""
-
-    def __init__(self, groups: Sequence[RequestGroup], forward: ForwardInputs, report: Progress) -> None:
-        self.report = report
-        self.waiting: dict[int, list[str]] = {}
-        self.missing: dict[str, int] = {}
-        places = iter(forward.places)
-        for each in groups:
-            for _, place in zip(each.requests, places, strict=False):
-                if place is not None:
-                    self.waiting.setdefault(place[0], []).append(each.item)
-                    self.missing[each.item] = self.missing.get(each.item, 0) + 1
-        self.total = len(self.missing)
-        self.done = 0
-
-    def __call__(self, inputs: Sequence[int]) -> None:
-        for entry in inputs:
-            for item in self.waiting.get(entry, ()):
-                self.missing[item] -= 1
-                self.done += self.missing[item] == 0
-        self.report(self.done, self.total)

@@ -17,8 +17,8 @@ from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,
     PairRequest,
-    Request,
     Seq2SeqRequest,
+    TokenRequest,
     Tokens,
 )
 from evenhand.models.engine.trees import JOINED_ROW, CausalInput, Read, build_tree, shared_prefix
@@ -106,7 +106,7 @@ class ForwardInputs:
 
 
 def merge_requests(
-    requests: Sequence[Request], *, share_prefixes: bool = True, longest_tree: int | None = None
+    requests: Sequence[TokenRequest], *, share_prefixes: bool = True, longest_tree: int | None = None
 ) -> ForwardInputs:
     """Turn requests into inputs that occur once.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from evenhand.core.items import too_long_reason
 
@@ -55,25 +55,10 @@ class PairRequest:
     types: Tokens
 
 
-Request: TypeAlias = MaskedRequest | CausalRequest | Seq2SeqRequest | PairRequest
-
-Requests: TypeAlias = tuple[Any, ...]
-"""What a model is asked by a method of its own; only that model needs to understand it."""
+TokenRequest: TypeAlias = MaskedRequest | CausalRequest | Seq2SeqRequest | PairRequest
 
 
-RequestValues: TypeAlias = list[list[float]] | str
-"""Natural log-probabilities that each request of a group asked for, or why there are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestGroup:
-    """Requests that belong together, and the item that they are about; an item may have several of these."""
-
-    item: str
-    requests: Requests
-
-
-def requested_tokens(request: Request) -> Tokens:
+def requested_tokens(request: TokenRequest) -> Tokens:
     """The tokens whose log-probabilities a request asks for, in order."""
     match request:
         case MaskedRequest():
@@ -86,7 +71,7 @@ def requested_tokens(request: Request) -> Tokens:
             return ()
 
 
-def shown_tokens(request: Request) -> Tokens:
+def shown_tokens(request: TokenRequest) -> Tokens:
     """Every token that a request shows or asks for, without the start token of a text."""
     match request:
         case MaskedRequest():
@@ -100,14 +85,14 @@ def shown_tokens(request: Request) -> Tokens:
             return request.ids
 
 
-def length_of(request: Request) -> int:
+def length_of(request: TokenRequest) -> int:
     """The longest input that a request makes."""
     if isinstance(request, Seq2SeqRequest):
         return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
     return len(request.ids)
 
 
-def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
+def too_long(requests: Iterable[TokenRequest], longest: int | None) -> str | None:
     """Why requests do not fit into the model, if one of them does not."""
     if longest is None:
         return None

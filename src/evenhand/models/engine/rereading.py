@@ -15,7 +15,7 @@ from evenhand.core.spool import Spool
 from evenhand.models.engine.halving import ReadValues, attempt, run_in_halves
 from evenhand.models.engine.modes import eval_mode
 from evenhand.models.engine.plan import ForwardInput, MaskedInput, PairInput, Seq2SeqInput
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import TokenRequest
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
 from evenhand.models.engine.trees import CausalInput
 from evenhand.models.language_model import LanguageModel
@@ -59,7 +59,7 @@ class Rereading:
         self._runners: dict[bool, ReadyRunner] = {}
         self._reads = 0
 
-    def add(self, requests: Sequence[Request]) -> Iterator[list[int]]:
+    def add(self, requests: Sequence[TokenRequest]) -> Iterator[list[int]]:
         """Plan more requests together; nothing of them stays in memory.
 
         Returns:

@@ -14,7 +14,7 @@ from evenhand.core.progress import activity
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.plan import ForwardInputs, merge_requests
 from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import TokenRequest
 from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
@@ -120,7 +120,7 @@ def _in_order(forward: ForwardInputs, values: Sequence[Any]) -> Values:
     return np.array([values[entry][read] for entry, read in reads_in_order])
 
 
-def _sample(loaded: Loaded) -> list[Request]:
+def _sample(loaded: Loaded) -> list[TokenRequest]:
     """A few requests over tokens from the middle of the vocabulary."""
     size = loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
     tokens = tuple(int(token) for token in np.linspace(size // 3, size - 1 - size // 8, 9))

@@ -10,15 +10,25 @@ from transformers.models.auto import modeling_auto as auto
 
 from evenhand.core.items import BLANK
 from evenhand.models.engine.projection import Projection
-from evenhand.models.engine.requests import CausalRequest, Request, Tokens
+from evenhand.models.engine.requests import CausalRequest, TokenRequest, Tokens
 from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, ReadyRunner
 from evenhand.models.families.family import AS_PUBLISHED, FIRST_TOKEN_APART, Family, Ways, unanswered
 from evenhand.models.objectives.gap_contexts import LeftContexts
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
 from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.models.references import UnscorableError
-from evenhand.models.requests import Continue, Fill, Part, Recover, ScoringRequest, Train, Write, filled_text
-from evenhand.models.tokenised_text import TokenisedText, start_token, tokenise
+from evenhand.models.requests import (
+    Continue,
+    Fill,
+    Part,
+    Recover,
+    ScoringRequest,
+    Train,
+    Write,
+    filled_text,
+    with_prefix,
+)
+from evenhand.models.tokenised_text import TokenisedText, chat_text, start_token, tokenise
 from evenhand.store.head_records import HeadKind
 
 if TYPE_CHECKING:
@@ -105,7 +115,7 @@ class DecoderFamily(Family):
             return JoinedCausalRunner(projection, loaded.device, loaded.pad_id, loaded.dtype)
         return CausalRunner(projection, loaded.device, loaded.pad_id)
 
-    def sample_requests(self, tokens: Tokens, _tokenizer: Any) -> list[Request]:
+    def sample_requests(self, tokens: Tokens, _tokenizer: Any) -> list[TokenRequest]:
         """See ``Family``."""
         branches = (tokens[4:7], tokens[5:9], (tokens[8],))
         return [CausalRequest((*tokens[:4], *branch), 1, "sample") for branch in branches]
@@ -115,15 +125,17 @@ class DecoderFamily(Family):
         match request:
             case Fill():
                 yield model.ref.prefix + filled_text(request.text, request.word)[0], False
-            case Continue(variant=""):
+            case Continue(variant="", messages=()):
                 yield model.ref.prefix + request.joined, False
             case Recover(shared_with=str()):
                 yield model.ref.prefix + request.text, False
 
     def is_whole(self, model: LanguageModel, request: ScoringRequest) -> bool:
         """The first token of a text counts only after something."""
-        is_published = isinstance(request, Continue) and bool(request.prefix or request.variant)
-        return is_published or bool(model.ref.prefix) or self.text_start(model.loaded) is not None
+        is_continuation = isinstance(request, Continue) and bool(
+            request.prefix or request.variant or request.messages
+        )
+        return is_continuation or bool(model.ref.prefix) or self.text_start(model.loaded) is not None
 
     def token_requests(
         self, model: LanguageModel, request: ScoringRequest, group: str
@@ -137,16 +149,17 @@ class DecoderFamily(Family):
                 text = filled_text(request.text, request.word)[0]
                 ids, first = started(tokenizer, text, start, prefix=model.ref.prefix)
                 return (CausalRequest(ids, first, request.text.partition(BLANK)[0]),)
-            case Continue(prefix="", variant=""):
+            case Continue(prefix="", variant="", messages=()):
                 return (
                     CausalRequest(*started(tokenizer, request.text, start, prefix=model.ref.prefix), group),
                 )
             case Continue(variant=""):
-                return (self._continuation(model, request, start, group),)
-            case Continue(prefix=""):
+                continued = self._reply if request.messages else self._continuation
+                return (continued(model, request, group),)
+            case Continue(prefix="", messages=()):
                 ids = tuple(tokenizer(request.text)["input_ids"])
                 return self._published_text(model, ids, request.variant, group)
-            case Continue():
+            case Continue(messages=()):
                 ids = tuple(tokenizer(request.joined)["input_ids"])
                 cut = len(tokenizer.encode(request.prefix))
                 if not 0 < cut < len(ids):
@@ -156,9 +169,8 @@ class DecoderFamily(Family):
                 return (CausalRequest(ids, cut, group),)
         raise unanswered(model, request)
 
-    def _continuation(
-        self, model: LanguageModel, request: Continue, start: int | None, group: str
-    ) -> CausalRequest:
+    def _continuation(self, model: LanguageModel, request: Continue, group: str) -> CausalRequest:
+        start = self.text_start(model.loaded)
         before = model.ref.prefix + request.prefix
         tokenised = tokenise(model.loaded.tokenizer, model.ref.prefix + request.joined, special=False)
         first = tokenised.first_from(len(before))
@@ -170,6 +182,17 @@ class DecoderFamily(Family):
             begin = max(1, offset + _first_of_text(tokenised, model.ref.prefix))
             return CausalRequest(ids[: first + offset], begin, group)
         return CausalRequest(ids, first + offset, group)
+
+    def _reply(self, model: LanguageModel, request: Continue, group: str) -> CausalRequest:
+        """A text as what the model says next; the template of its messages has the start token in it."""
+        if request.part is not Part.TEXT:
+            raise UnscorableError("after messages, only the tokens of the text itself can be asked for")
+        before = chat_text(model.tokenizer, with_prefix(request.messages, model.ref.prefix))
+        tokenised = tokenise(model.tokenizer, before + request.text, special=False)
+        first = tokenised.first_from(len(before))
+        if not first:
+            raise UnscorableError("the messages and the text cannot be told apart in tokens")
+        return CausalRequest(tokenised.ids, first, group)
 
     def _published_text(
         self, model: LanguageModel, ids: Tokens, variant: str, group: str

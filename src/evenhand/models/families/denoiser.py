@@ -63,7 +63,7 @@ class DenoiserFamily(EncoderDecoderFamily):
             case Fill():
                 text, spans = filled_text(request.text, request.word)
                 return (_written(model.loaded, filled_text(request.text, mask)[0], text, spans),)
-            case Continue(part=Part.TEXT) if request.prefix:
+            case Continue(part=Part.TEXT, messages=()) if request.prefix:
                 span = Span(len(request.prefix) + 1, len(request.joined))
                 return (_written(model.loaded, f"{request.prefix} {mask}", request.joined, [span]),)
             case Recover():

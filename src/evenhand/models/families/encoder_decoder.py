@@ -9,7 +9,7 @@ from torch import nn
 from transformers.models.auto import modeling_auto as auto
 
 from evenhand.models.engine.projection import Projection
-from evenhand.models.engine.requests import Request, Seq2SeqRequest, Tokens
+from evenhand.models.engine.requests import Seq2SeqRequest, TokenRequest, Tokens
 from evenhand.models.engine.runners import Seq2SeqRunner
 from evenhand.models.families.family import Family
 
@@ -41,7 +41,7 @@ class EncoderDecoderFamily(Family):
         del share_prefixes
         return Seq2SeqRunner(loaded.model, projection, loaded.device, loaded.pad_id)
 
-    def sample_requests(self, tokens: Tokens, _tokenizer: Any) -> list[Request]:
+    def sample_requests(self, tokens: Tokens, _tokenizer: Any) -> list[TokenRequest]:
         """See ``Family``."""
         return [
             Seq2SeqRequest(tokens[:5], tokens[5:8], (0, 2), (tokens[1], tokens[2])),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from torch import nn
 
 from evenhand.models.engine.projection import Projection
-from evenhand.models.engine.requests import Request, Tokens
+from evenhand.models.engine.requests import TokenRequest, Tokens
 from evenhand.models.engine.runners import ReadyRunner
 from evenhand.models.model import missing_capability
 from evenhand.models.requests import Continue, Fill, Recover, ScoringRequest, Train, filled_text
@@ -83,11 +83,13 @@ class Family(ABC):
         """What puts the family's requests through a model."""
 
     @abstractmethod
-    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[Request]:
+    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[TokenRequest]:
         """A few requests over nine tokens, to try a model with."""
 
     @abstractmethod
-    def token_requests(self, model: LanguageModel, request: ScoringRequest, group: str) -> Sequence[Request]:
+    def token_requests(
+        self, model: LanguageModel, request: ScoringRequest, group: str
+    ) -> Sequence[TokenRequest]:
         """What is asked of the model's tokens to answer a request.
 
         Args:

@@ -10,7 +10,7 @@ from transformers.models.auto import modeling_auto as auto
 from evenhand.core.items import BLANK
 from evenhand.models.alignment import recovered_places
 from evenhand.models.engine.projection import Projection
-from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
+from evenhand.models.engine.requests import MaskedRequest, TokenRequest, Tokens
 from evenhand.models.engine.runners import MaskedRunner
 from evenhand.models.families.family import AS_PUBLISHED, Family, Ways, unanswered
 from evenhand.models.objectives.gap_contexts import MaskedContexts
@@ -124,7 +124,7 @@ class MaskedFamily(Family):
         del share_prefixes
         return MaskedRunner(projection, loaded.device, loaded.pad_id)
 
-    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[Request]:
+    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[TokenRequest]:
         """See ``Family``."""
         mask = tokenizer.mask_token_id
         return [

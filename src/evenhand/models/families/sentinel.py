@@ -106,7 +106,7 @@ class SentinelFamily(EncoderDecoderFamily):
                 )
             case Fill():
                 return tuple(_stepwise(tokenizer, request, start, gap))
-            case Continue(part=Part.TEXT) if request.prefix:
+            case Continue(part=Part.TEXT, messages=()) if request.prefix:
                 asked = _published_continuation if request.variant == AS_PUBLISHED else _continuation
                 return (asked(tokenizer, request, start, gap),)
             case Recover():

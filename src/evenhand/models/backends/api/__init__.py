@@ -13,8 +13,7 @@ from evenhand.models.backends.api.options import (
     ApiOptions,
     CostEstimate,
     Endpoint,
-    estimate_generation,
-    estimate_scoring,
+    estimate_cost,
 )
 from evenhand.models.references import ModelRef
 
@@ -28,8 +27,7 @@ __all__ = [
     "ApiOptions",
     "CostEstimate",
     "Endpoint",
-    "estimate_generation",
-    "estimate_scoring",
+    "estimate_cost",
 ]
 
 

@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from evenhand.models.backends.api.chat import CONTINUE, continuation_messages, continuation_of, is_refusal
 from evenhand.models.backends.api.client import ApiClient, error_words
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
-from evenhand.models.backends.api.options import (
-    ApiError,
-    ApiOptions,
-    Endpoint,
-    estimate_generation,
-    estimate_scoring,
-)
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
-from evenhand.models.generation.batches import Row, windows
-from evenhand.models.generation.texts import keep_texts, part_key, read_texts
+from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint, estimate_cost
 from evenhand.models.model import (
+    NO_CHAT_TEMPLATE,
     ItemCounter,
     Model,
-    check_not_single_text,
-    check_requests,
+    keep_answers,
     missing_capability,
+    read_answers,
     require,
+    spread_over_items,
+    texts_key,
 )
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.models.requests import Answer, Continue, Part, ScoringRequest, Write
+from evenhand.models.requests import (
+    Answer,
+    Continue,
+    Finish,
+    GeneratedText,
+    GenerationOptions,
+    Part,
+    Request,
+    Write,
+    with_prefix,
+)
 from evenhand.store.jobs import Parts
 from evenhand.store.records import ModelRecord
 
@@ -49,8 +54,17 @@ _FINISHES = {"stop": Finish.END, "length": Finish.LENGTH, "content_filter": Fini
 TokenScores: TypeAlias = list[tuple[str, float]]
 """The tokens of a text with their natural log-probabilities; a first token that nothing stands before is left out."""
 
-Question = TypeVar("Question")
-Given = TypeVar("Given")
+Text: TypeAlias = tuple[Write, int]
+"""A text to be written: what asks for it, and its number among the texts of that request."""
+
+Question: TypeAlias = str | Text
+"""What one request to the server asks for: the scores of a text, or a text."""
+
+Reply: TypeAlias = TokenScores | GeneratedText
+
+NO_MESSAGES = (
+    "the completions endpoint takes no messages; set EVENHAND_API_ENDPOINT to chat for models that reply"
+)
 
 
 class ApiModel(Model):
@@ -60,6 +74,7 @@ class ApiModel(Model):
         self.ref = ref
         self.options = options
         self.name = ref.id.removeprefix(PREFIX)
+        self.takes_messages = options.endpoint is Endpoint.CHAT
         self._client = client or ApiClient(options)
 
     def __repr__(self) -> str:
@@ -68,7 +83,9 @@ class ApiModel(Model):
     @cached_property
     def served_name(self) -> str:
         """What the server calls the model; it takes a request to know, which also tries key and name."""
-        answer = self._post(self._generation_request("Hello", GenerationOptions(max_new_tokens=1), seed=0))
+        answer = self._post(
+            self._generation_request(Write("Hello", GenerationOptions(max_new_tokens=1)), seed=0)
+        )
         return str(answer.get("model") or self.name)
 
     @property
@@ -97,37 +114,30 @@ class ApiModel(Model):
         """Whether it has a capability; no request is sent to know that it generates."""
         return capability is Write or capability in self.capabilities
 
-    def describe_cost(self, texts: Iterable[str]) -> str:
-        """What it takes to score texts, before the first is sent.
+    def describe_cost(self, requests: Iterable[Request], *, parts: Parts | None = None) -> str:
+        """What it takes to answer requests, before the first is sent; texts that ``parts`` hold cost nothing.
 
         Raises:
             ApiError: If it takes more requests than are allowed.
         """
-        estimate = estimate_scoring(texts, self.options)
-        estimate.refuse_over(self.options.max_requests)
-        return estimate.describe()
-
-    def describe_generation_cost(
-        self, prompts: Iterable[str], options: GenerationOptions, *, parts: Parts | None = None
-    ) -> str:
-        """What it takes to write texts, before the first is asked for; texts that ``parts`` hold cost nothing.
-
-        Raises:
-            ApiError: If it takes more requests than are allowed.
-        """
-        own = replace(options, prefix=self.ref.prefix + options.prefix)
-        texts = [
-            (number, prompt, sample) for number, prompt in enumerate(prompts) for sample in range(own.samples)
-        ]
-        left = [text for text in texts if read_texts(parts, part_key(own, [text])) is None]
-        kept = len(texts) - len(left)
+        left: list[Request] = []
+        texts = kept = 0
+        for request in requests:
+            if not isinstance(request, Write):
+                left.append(request)
+                continue
+            samples = request.decoding.samples
+            missing = sum(self._kept((request, sample), parts) is None for sample in range(samples))
+            texts, kept = texts + samples, kept + samples - missing
+            if missing:
+                prefix = self.ref.prefix + request.decoding.prefix
+                decoding = replace(request.decoding, samples=missing, prefix=prefix)
+                left.append(replace(request, decoding=decoding))
         if kept and not left:
             return f"All {kept:,} texts are kept from before and are not asked for again."
-        estimate = estimate_generation(
-            (prompt for _, prompt, _ in left), replace(own, samples=1), self.options
-        )
+        estimate = estimate_cost(left, self.options)
         estimate.refuse_over(self.options.max_requests)
-        before = f"{kept:,} of {len(texts):,} texts are kept from before and are not asked for again. Left: "
+        before = f"{kept:,} of {texts:,} texts are kept from before and are not asked for again. Left: "
         return f"{before if kept else ''}{estimate.describe()}"
 
     def absence_reason(self, capability: type) -> str | None:
@@ -139,61 +149,61 @@ class ApiModel(Model):
             "Servers such as vLLM pass it"
         )
 
-    def generate(
-        self,
-        prompts: Iterable[str],
-        options: GenerationOptions | None = None,
-        *,
-        parts: Parts | None = None,
-        progress: TextProgress | None = None,
-    ) -> Iterator[GeneratedText]:
-        """The texts of each prompt, in the order of the prompts; nothing is sent before the first is asked for.
-
-        Args:
-            prompts: Read as they are needed.
-            options: How texts are decoded. Whether the seed is heeded is up to the server.
-            parts: Keep every answer; what they hold already is not asked for again.
-            progress: Called after every answer.
-        """
-        check_not_single_text(prompts, argument="prompts")
-        options = options or GenerationOptions()
-        options = replace(options, prefix=self.ref.prefix + options.prefix)
-        for window in windows(prompts, options):
-            rows = [
-                Row(number, prompt, sample, ())
-                for number, prompt in window
-                for sample in range(options.samples)
-            ]
-            yield from self._texts(rows, options, parts, progress)
+    def problems(self, requests: Sequence[Request]) -> list[str | None]:
+        """See ``Model``; messages are what a chat endpoint takes, and it gives no probabilities."""
+        return [
+            NO_MESSAGES if problem == NO_CHAT_TEMPLATE else problem for problem in super().problems(requests)
+        ]
 
     def answer(
         self,
-        requests: Sequence[ScoringRequest],
+        requests: Sequence[Request],
         *,
         items: Sequence[str] | None = None,
-        whole_items: bool = False,  # noqa: ARG002 # nothing is known here before a text is sent
-        known_words: bool = False,  # noqa: ARG002
+        whole_items: bool = False,
+        known_words: bool = False,  # noqa: ARG002 # nothing is known here before a text is sent
         max_tokens: int | None = None,  # noqa: ARG002
         parts: Parts | None = None,
         progress: Progress | None = None,
     ) -> list[Answer]:
-        """Answer requests from the scores of whole texts; see ``Model``. Each score is kept when it comes."""
-        check_requests(requests)
-        require(self, Continue, purpose="be asked for the probability of a text")
-        if self.ref.prefix:
-            raise ModelError(
-                f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
-                "score texts."
-            )
-        asked = [self._texts_of(request) for request in requests]
+        """Answer requests; see ``Model``. Each text is kept when it comes, and so is each score of a whole text."""
+        problems = self.problems(requests)
+        if whole_items and items:
+            problems = spread_over_items(problems, items)
+        if not all(isinstance(request, Write) for request in requests):
+            require(self, Continue, purpose="be asked for the probability of a text")
+            if self.ref.prefix:
+                raise ModelError(
+                    f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it "
+                    "out to score texts."
+                )
+        asked = {
+            place: self._questions(request)
+            for place, (request, problem) in enumerate(zip(requests, problems, strict=True))
+            if problem is None
+        }
         counter = ItemCounter(
-            (items[place] if items else str(place), text) for place, own in enumerate(asked) for text in own
+            (items[place] if items else (place, own if isinstance(own, tuple) else ""), own)
+            for place, questions in asked.items()
+            for own in questions
         )
-        scores = self._scores(dict.fromkeys(text for own in asked for text in own), parts, counter, progress)
-        return [self._answer(own, [scores[text] for text in own]) for own in asked]
+        replies: dict[Question, Reply] = {}
 
-    def _texts_of(self, request: ScoringRequest) -> tuple[str, ...]:
+        def count(given: Mapping[Question, Reply]) -> None:
+            replies.update(given)
+            if progress and given:
+                progress(*counter.add(given))
+
+        self._ask_all(dict.fromkeys(chain.from_iterable(asked.values())), parts, count)
+        answers = [Answer(problem=problem) for problem in problems]
+        for place, questions in asked.items():
+            answers[place] = self._answer(questions, [replies[question] for question in questions])
+        return answers
+
+    def _questions(self, request: Request) -> Sequence[Question]:
         match request:
+            case Write():
+                return [(request, sample) for sample in range(request.decoding.samples)]
             case Continue(part=Part.PREFIX):
                 return (request.prefix,)
             case Continue(prefix=""):
@@ -202,41 +212,17 @@ class ApiModel(Model):
                 return request.prefix, request.joined
         raise missing_capability(self, type(request), purpose=f"answer {type(request).__name__} requests")
 
-    def _scores(
-        self, texts: Iterable[str], parts: Parts | None, counter: ItemCounter, progress: Progress | None
-    ) -> dict[str, TokenScores]:
-        scores: dict[str, TokenScores] = {}
-
-        def count(text: str) -> None:
-            if progress:
-                progress(*counter.add([text]))
-
-        def keep(text: str, score: TokenScores) -> None:
-            scores[text] = score
-            if parts is not None:
-                parts.put(_score_key(text), json.dumps(score).encode())
-            count(text)
-
-        missing = []
-        for text in texts:
-            content = parts.get(_score_key(text)) if parts is not None else None
-            if content is None:
-                missing.append(text)
-            else:
-                scores[text] = [(token, value) for token, value in json.loads(content)]
-                count(text)
-        self._ask_all(missing, self._score, keep)
-        return scores
-
-    def _answer(self, texts: Sequence[str], scores: Sequence[TokenScores]) -> Answer:
-        """The tokens after those of the prefix, where the prefix's tokens are the text's first."""
-        *before, whole = scores
+    def _answer(self, questions: Sequence[Question], replies: Sequence[Reply]) -> Answer:
+        """Texts; or the scores of the tokens after those of the prefix, where the prefix's tokens are the first."""
+        if isinstance(replies[0], GeneratedText):
+            return Answer(texts=cast("tuple[GeneratedText, ...]", tuple(replies)))
+        *before, whole = cast("Sequence[TokenScores]", replies)
         first = len(before[0]) if before else 0
         tokens = [token for token, _ in whole]
         if before and (tokens[:first] != [token for token, _ in before[0]] or len(tokens) == first):
             raise ModelError(
-                f"{self.ref.id} cuts {texts[-1][:60]!r} into other tokens than its context, so the two cannot be "
-                "told apart. Score it with --inter c, which takes context and candidate together."
+                f"{self.ref.id} cuts {str(questions[-1])[:60]!r} into other tokens than its context, so the two cannot "
+                "be told apart. Score it with --inter c, which takes context and candidate together."
             )
         return Answer(tuple(value for _, value in whole[first:]))
 
@@ -246,92 +232,108 @@ class ApiModel(Model):
             return EchoVerdict(fault="the chat endpoint gives no log-probabilities of a prompt")
         return judge_echo(self._complete)
 
-    def _texts(
-        self,
-        rows: Sequence[Row],
-        options: GenerationOptions,
-        parts: Parts | None,
-        progress: TextProgress | None,
-    ) -> list[GeneratedText]:
-        keys = {row: part_key(options, [(row.number, row.prompt, row.sample)]) for row in rows}
-        texts = {row: kept[0] for row in rows if (kept := read_texts(parts, keys[row])) is not None}
-        if progress and texts:
-            progress(len(texts))
-
-        def keep(row: Row, text: GeneratedText) -> None:
-            keep_texts(parts, keys[row], [text])
-            texts[row] = text
-            if progress:
-                progress(1)
-
-        self._ask_all(
-            [row for row in rows if row not in texts], lambda row: self._generated(row, options), keep
-        )
-        return [texts[row] for row in rows]
-
     def _ask_all(
         self,
-        questions: Sequence[Question],
-        ask: Callable[[Question], Given],
-        keep: Callable[[Question, Given], None],
+        questions: Iterable[Question],
+        parts: Parts | None,
+        use: Callable[[Mapping[Question, Reply]], None],
     ) -> None:
-        """Ask several questions at a time, and keep each answer when it comes, also when another one fails.
+        """Ask several questions at a time, and keep each reply when it comes, also when another one fails.
 
         After the first failure no other question is asked.
+
+        Args:
+            questions: All different.
+            parts: Where replies are kept; what they hold is not asked again.
+            use: Given what is kept, and then each reply.
         """
+        stored = {question: self._kept(question, parts) for question in questions}
+        use({question: reply for question, reply in stored.items() if reply is not None})
+        missing = [question for question, reply in stored.items() if reply is None]
         failed = Event()
 
-        def ask_unless_failed(question: Question) -> Given | None:
+        def ask_unless_failed(question: Question) -> Reply | None:
             if failed.is_set():
                 return None
             try:
-                return ask(question)
+                return self._score(question) if isinstance(question, str) else self._written(*question)
             except BaseException:
                 failed.set()
                 raise
 
+        def keep(question: Question, reply: Reply) -> None:
+            self._keep(question, reply, parts)
+            use({question: reply})
+
         with ThreadPoolExecutor(max_workers=self.options.concurrency) as pool:
-            pending = {pool.submit(ask_unless_failed, question): question for question in questions}
+            pending = {pool.submit(ask_unless_failed, question): question for question in missing}
             try:
                 for future in as_completed(list(pending)):
-                    answer = future.result()
+                    reply = future.result()
                     question = pending.pop(future)
-                    if answer is not None:
-                        keep(question, answer)
+                    if reply is not None:
+                        keep(question, reply)
             except BaseException:
                 failed.set()
                 wait(pending)
                 for future, question in pending.items():
-                    if future.exception() is None and (answer := future.result()) is not None:
-                        keep(question, answer)
+                    if future.exception() is None and (reply := future.result()) is not None:
+                        keep(question, reply)
                 raise
 
-    def _generated(self, row: Row, options: GenerationOptions) -> GeneratedText:
-        seed = int(options.random_numbers(row.number, row.prompt, sample=row.sample)[0] * 2**31)
-        prompt = options.prefix + row.prompt
-        answer = self._post(self._generation_request(prompt, options, seed=seed))
+    def _kept(self, question: Question, parts: Parts | None) -> Reply | None:
+        key = self._key(question)
+        if not isinstance(question, str):
+            answers = read_answers(parts, key)
+            return answers[0].texts[0] if answers else None
+        content = parts.get(key) if parts is not None else None
+        return None if content is None else [(token, value) for token, value in json.loads(content)]
+
+    def _keep(self, question: Question, reply: Reply, parts: Parts | None) -> None:
+        key = self._key(question)
+        if isinstance(reply, GeneratedText):
+            keep_answers(parts, key, [Answer(texts=(reply,))])
+        elif parts is not None:
+            parts.put(key, json.dumps(reply).encode())
+
+    def _key(self, question: Question) -> str:
+        if isinstance(question, str):
+            return f"score-{hashlib.sha256(question.encode()).hexdigest()[:32]}"
+        return texts_key(self.ref.prefix, question[0].decoding, [question])
+
+    def _written(self, request: Write, sample: int) -> GeneratedText:
+        options = request.decoding
+        seed = int(options.random_numbers(request.number, request.start, sample=sample)[0] * 2**31)
+        answer = self._post(self._generation_request(request, seed=seed))
         choice = answer["choices"][0]
         reply = _text_of(choice) or ""
-        if self.options.endpoint is Endpoint.CHAT:
-            reply = continuation_of(reply, prompt)
+        if self.takes_messages and not request.messages:
+            reply = continuation_of(reply, self._prefix(request) + request.prompt)
         text, has_stop = options.cut(reply)
         usage = answer.get("usage")
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
         stopped = has_stop or choice.get("stop_reason") in options.stop
         return GeneratedText(
-            prompt=row.number,
-            sample=row.sample,
+            prompt=request.number,
+            sample=sample,
             text=text,
             tokens=tokens if type(tokens) is int else None,
             finish=_finish(choice, stopped=stopped),
         )
 
-    def _generation_request(self, text: str, options: GenerationOptions, *, seed: int) -> dict[str, Any]:
-        prompt: dict[str, Any] = {"prompt": text}
-        if self.options.endpoint is Endpoint.CHAT:
-            prompt = {"messages": continuation_messages(text)}
+    def _prefix(self, request: Write) -> str:
+        return self.ref.prefix + request.decoding.prefix
+
+    def _generation_request(self, request: Write, *, seed: int) -> dict[str, Any]:
+        options = request.decoding
+        asked: dict[str, Any] = {"prompt": self._prefix(request) + request.prompt}
+        if request.messages:
+            messages = with_prefix(request.messages, self._prefix(request))
+            asked = {"messages": [{"role": role, "content": content} for role, content in messages]}
+        elif self.takes_messages:
+            asked = {"messages": continuation_messages(asked["prompt"])}
         return {
-            **prompt,
+            **asked,
             "max_tokens": options.max_new_tokens,
             "temperature": options.temperature,
             "top_p": options.top_p,
@@ -364,10 +366,6 @@ def _finish(choice: dict[str, Any], *, stopped: bool) -> Finish:
     if is_refusal(choice):
         return Finish.FILTERED
     return Finish.STOP if stopped else _FINISHES.get(str(choice.get("finish_reason")), Finish.END)
-
-
-def _score_key(text: str) -> str:
-    return f"score-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
 def _lack_of(answer: Any) -> str | None:

@@ -11,8 +11,8 @@ from enum import StrEnum
 import httpx
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.models.generation import GenerationOptions
 from evenhand.models.references import ModelError
+from evenhand.models.requests import Request, Write, texts_of
 
 KEY_VARIABLES = ("EVENHAND_API_KEY", "OPENAI_API_KEY")
 
@@ -176,36 +176,26 @@ class CostEstimate:
             )
 
 
-def estimate_generation(
-    prompts: Iterable[str], options: GenerationOptions, api_options: ApiOptions
-) -> CostEstimate:
-    """What it costs to generate texts."""
-    requests = prompt_tokens = 0
-    for prompt in prompts:
-        requests += options.samples
-        prompt_tokens += options.samples * tokens_in(options.prefix + prompt)
-    return _estimate(requests, prompt_tokens, requests * options.max_new_tokens, api_options)
-
-
-def estimate_scoring(texts: Iterable[str], api_options: ApiOptions) -> CostEstimate:
-    """What it costs to score texts; one token per text is generated where a server does not do without."""
-    tokens = [tokens_in(text) for text in texts]
-    return _estimate(len(tokens), sum(tokens), len(tokens), api_options)
-
-
-def tokens_in(text: str) -> int:
-    """About how many tokens a text has."""
-    return max(1, math.ceil(len(text.encode()) / BYTES_PER_TOKEN))
-
-
-def _estimate(
-    requests: int, prompt_tokens: int, completion_tokens: int, api_options: ApiOptions
-) -> CostEstimate:
+def estimate_cost(requests: Iterable[Request], api_options: ApiOptions) -> CostEstimate:
+    """What it costs to answer requests; to score a text, one token is generated where a server does not do without."""
+    count = prompt_tokens = completion_tokens = 0
+    for request in requests:
+        samples, new, texts = 1, 1, list(texts_of(request))
+        if isinstance(request, Write):
+            samples, new, texts = request.decoding.samples, request.decoding.max_new_tokens, ["".join(texts)]
+        count += samples * len(texts)
+        prompt_tokens += samples * sum(map(tokens_in, texts))
+        completion_tokens += samples * len(texts) * new
     prices = (api_options.input_price, api_options.output_price)
     price = None
     if prices != (None, None):
         input_price, output_price = (value or 0.0 for value in prices)
         price = (prompt_tokens * input_price + completion_tokens * output_price) / _MILLION
     return CostEstimate(
-        requests=requests, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, price=price
+        requests=count, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, price=price
     )
+
+
+def tokens_in(text: str) -> int:
+    """About how many tokens a text has."""
+    return max(1, math.ceil(len(text.encode()) / BYTES_PER_TOKEN))

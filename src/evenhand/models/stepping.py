@@ -16,8 +16,8 @@ from torch import Tensor
 
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
-from evenhand.models.generation.texts import GenerationOptions
 from evenhand.models.loading import Loaded
+from evenhand.models.requests import GenerationOptions
 
 _FEW_TOKENS = 512
 """Tokens that a nucleus seldom exceeds; to find that many takes a fraction of the time of sorting a vocabulary."""
